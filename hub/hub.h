@@ -12,22 +12,25 @@
 
 namespace hub {
 
-/// Where things are and how to reach registries; the cli fills it from the environment and the config file.
+/// Where things are and how to reach registries; the cli fills it from the environment and the
+/// config file.
 struct Settings {
-  std::string home;                     ///< folder of the cache; made when it is missing
-  std::vector<std::string> registries;  ///< "file:/path", a plain path, "http://…", "https://…", tried in order
-  bool offline = false;                 ///< no socket is opened
+  std::string home;  ///< folder of the cache; made when it is missing
+  std::vector<std::string>
+      registries;  ///< "file:/path", a plain path, "http://…", "https://…", tried in order
+  bool offline = false;  ///< no socket is opened
   int retries = 4;
-  std::string program_version;          ///< of this hub, for `requires`
+  std::string program_version;  ///< of this hub, for `requires`
 };
 
 /// A module that is in the cache, ready to be opened.
 struct Installed {
   Manifest manifest;
   std::shared_ptr<const Files> files;  ///< its files by their path in the module
-  std::string plans;  ///< existing folder for packed plans of this module version, or empty when not writable
+  std::string plans;  ///< existing folder for packed plans of this module version, or empty when
+                      ///< not writable
   std::string installed_at, last_used;  ///< ISO 8601 UTC
-  bool broken = false;  ///< a file is missing or changed
+  bool broken = false;                  ///< a file is missing or changed
 };
 
 /// One line of a registry's index.
@@ -48,8 +51,8 @@ class Hub {
   Hub(Settings settings, Progress& progress);
   ~Hub();
 
-  /// Installs what is asked and what it requires; what is there already costs no network. Checks before any download:
-  /// `requires`, free space. Returns the installed module.
+  /// Installs what is asked and what it requires; what is there already costs no network. Checks
+  /// before any download: `requires`, free space. Returns the installed module.
   Installed install(const Request& request);
   /// Newest installed version that fits, or nothing. Marks it as used.
   std::optional<Installed> find(const Request& request);
@@ -58,14 +61,16 @@ class Hub {
   /// Throws not_found. Blobs that no other module uses go too. No version: all versions.
   std::vector<std::string> uninstall(const Request& request);
   std::vector<Installed> list();
-  /// Every module of every reachable registry whose name, task or summary holds all the words; newest version each.
+  /// Every module of every reachable registry whose name, task or summary holds all the words;
+  /// newest version each.
   std::vector<Listing> search(const std::vector<std::string>& words);
-  /// The manifest that install would take: installed, else from a registry. Throws not_found with the nearest names.
+  /// The manifest that install would take: installed, else from a registry. Throws not_found with
+  /// the nearest names.
   Manifest show(const Request& request);
   /// All versions a registry or the cache has, ascending.
   std::vector<Version> versions(const ModuleName& name);
-  /// Rehashes every file of the module(s); without a request all of them. A damaged blob is removed from the cache so
-  /// that the next install fetches it again.
+  /// Rehashes every file of the module(s); without a request all of them. A damaged blob is removed
+  /// from the cache so that the next install fetches it again.
   std::vector<VerifyReport> verify(const std::optional<Request>& request);
 
  private:
@@ -73,13 +78,14 @@ class Hub {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Makes a registry tree (index, content-addressed blobs) from recipes and downloaded packages. Idempotent: the same
-/// input gives the same bytes, and blobs that are there already are not written again.
+/// Makes a registry tree (index, content-addressed blobs) from recipes and downloaded packages.
+/// Idempotent: the same input gives the same bytes, and blobs that are there already are not
+/// written again.
 struct RegistryReport {
   std::vector<std::string> modules;  ///< name@version
   uint64_t files = 0, bytes = 0;
 };
-RegistryReport build_registry(const std::string& recipes, const std::string& packages, const std::string& output,
-                              Progress& progress);
+RegistryReport build_registry(const std::string& recipes, const std::string& packages,
+                              const std::string& output, Progress& progress);
 
 }  // namespace hub

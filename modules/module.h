@@ -40,8 +40,9 @@ class Module {
 /// The tasks of this build, sorted.
 std::vector<std::string> task_names();
 
-/// Reads the sample that an example's or a user's input stands for: {"text": …} or {"file": path in the module}.
-Sample example_sample(const Module& module, const json& input);
+/// Reads the sample that an example's input stands for: {"text": …} or {"file": path in the module}, a picture for
+/// picture tasks and a text for the others.
+Sample example_sample(Module& module, const json& input);
 
 /// Whether `got` is `wanted`: numbers within tolerance, text equal, lists of equal length, every wanted key there.
 /// Returns "" or the first difference in words.

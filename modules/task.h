@@ -49,4 +49,7 @@ class Task {
 
 using TaskFactory = std::unique_ptr<Task> (*)(Module& module);
 
+/// The factory of the task called so, or null. The list is tasks/tasks.list.
+TaskFactory find_task(std::string_view name);
+
 }  // namespace hub

@@ -39,6 +39,7 @@ struct Call {
   std::span<const Tensor* const> in;
   std::span<Tensor* const> out;  ///< null for an output nobody wants
   bool has(size_t i) const { return i < in.size() && in[i] != nullptr; }
+  bool wants(size_t i) const { return i < out.size() && out[i] != nullptr; }
   const Tensor& x(size_t i) const { return *in[i]; }
   Tensor& y(size_t i = 0) const { return *out[i]; }
 };
@@ -56,6 +57,7 @@ struct OpDef {
   int min_inputs = 1;
   int max_inputs = 1;  ///< -1: any number
   int outputs = 1;     ///< at most so many; -1: any number
+  unsigned spec_only = 0;  ///< bit i: of input i only type and shape matter, so the call folds before its numbers are known
   std::vector<Spec> (*infer)(const Infer&) = nullptr;  ///< checks everything; throws Code::refused / unsupported
   void (*forward)(const Call&) = nullptr;              ///< the reference implementation; infer has checked everything
   std::vector<Import> imports = {};
@@ -68,6 +70,9 @@ const OpDef* find_op(std::string_view name);
 const Import* find_import(std::string_view name);
 /// The names of a format ("onnx") that can be imported, sorted.
 std::vector<std::string> importable(std::string_view format);
+
+/// op.infer with the checks that hold for all: number of inputs, results of a size that can be afforded (16 GiB each).
+std::vector<Spec> infer_outputs(const OpDef& op, const Infer& in);
 
 /// Infers, allocates and runs the reference implementation.
 std::vector<Tensor> run_reference(const OpDef& op, const Attrs& attrs, std::span<const Tensor* const> in);

@@ -1,5 +1,5 @@
-// A program: operator calls over named values, each value written once. It is what every importer and every network
-// definition makes, what the passes rewrite and what the executor runs.
+// A program: operator calls over named values, each value written once. It is what every importer
+// and every network definition makes, what the passes rewrite and what the executor runs.
 #pragma once
 
 #include <string>
@@ -17,8 +17,9 @@ constexpr ValueId absent = -1;  ///< an optional input or output that is not the
 
 struct Value {
   std::string name;  ///< unique in the program
-  Spec declared;     ///< inputs and, where the file says it, outputs: -1 for unknown dimensions; none when not declared
-  Tensor constant;   ///< parameters and other constants; empty for what is computed
+  Spec declared;  ///< inputs and, where the file says it, outputs: -1 for unknown dimensions; none
+                  ///< when not declared
+  Tensor constant;  ///< parameters and other constants; empty for what is computed
 };
 
 struct OpCall {
@@ -40,12 +41,15 @@ struct Program {
   ValueId add_value(std::string name, Spec declared = {});
   ValueId add_input(std::string name, Spec declared);
   ValueId add_constant(std::string name, Tensor tensor);
+  /// Gives a value another name, made unique in the same way.
+  void rename(ValueId id, std::string name);
   /// The value called so, or `absent`.
   ValueId find(std::string_view name) const;
   const Value& operator[](ValueId id) const { return values[static_cast<size_t>(id)]; }
   Value& operator[](ValueId id) { return values[static_cast<size_t>(id)]; }
 
-  /// Throws Code::refused naming the call: ids in range, written once, written before read, arity as the operator says.
+  /// Throws Code::refused naming the call: ids in range, written once, written before read, arity
+  /// as the operator says.
   void check() const;
 
  private:

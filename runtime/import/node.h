@@ -1,4 +1,5 @@
-// One node of a file that is being imported, in the file's own words; what the import rules of operators work on.
+// One node of a file that is being imported, in the file's own words; what the import rules of
+// operators work on.
 #pragma once
 
 #include <map>
@@ -31,16 +32,20 @@ class ImportNode {
   Var in(std::string_view slot, size_t k = 0) const;
   Var need(std::string_view slot) const;
   Vars all(std::string_view slot) const;
-  /// The numbers of an input that is constant in the file; throws Code::unsupported naming the node otherwise.
+  /// The numbers of an input that is constant in the file; throws Code::unsupported naming the node
+  /// otherwise.
   const Tensor& known(Var v) const;
 
   // Outputs: rules say what each is. Missing ones must not be wanted by the file.
   size_t outputs() const { return wanted_outputs; }
   void out(size_t i, Var v);
   void out(std::string_view slot, Var v);
-  bool wants(std::string_view slot) const;
+  void out_all(std::string_view slot, Vars vars);  ///< a slot with a list: `split`
+  bool wants(std::string_view slot) const { return wanted(slot) > 0; }
+  size_t wanted(std::string_view slot) const;  ///< the length of the slot's list in the file
 
-  // Sequences (Paddle's LoD): the offsets [0, …, rows] of the sequences in a value's dimension 0, an int64 value.
+  // Sequences (Paddle's LoD): the offsets [0, …, rows] of the sequences in a value's dimension 0,
+  // an int64 value.
   Var offsets(std::string_view slot) const;  ///< throws Code::refused when the input carries none
   void set_offsets(std::string_view slot, Var offsets);
 
@@ -54,10 +59,10 @@ class ImportNode {
   Vars positional_;
   std::map<std::string, Vars, std::less<>> slots_;
   std::map<std::string, Var, std::less<>> in_offsets_;
-  std::vector<std::string> wanted_slots_;
+  std::map<std::string, size_t, std::less<>> wanted_slots_;
   size_t wanted_outputs = 0;
   std::map<size_t, Var> out_positional_;
-  std::map<std::string, Var, std::less<>> out_slots_;
+  std::map<std::string, Vars, std::less<>> out_slots_;
   std::map<std::string, Var, std::less<>> out_offsets_;
 
  private:

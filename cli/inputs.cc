@@ -1,0 +1,118 @@
+#include "cli/inputs.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace hub {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t max_input = uint64_t{256} << 20;
+
+bool picture_name(const std::string& name) {
+  const std::string low = lower_ascii(name);
+  for (std::string_view end : {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif"}) {
+    if (low.ends_with(end)) return name.front() != '.';
+  }
+  return false;
+}
+
+std::string standard_input() {
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::string> pictures_in(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(folder, ec)) {
+    if (picture_name(entry.path().filename().string()) && entry.is_regular_file()) {
+      paths.push_back(entry.path().string());
+    }
+  }
+  if (ec) fail(Code::storage, "cannot read folder ", folder, ": ", ec.message());
+  if (paths.empty()) fail(Code::not_found, "folder ", folder, " holds no pictures");
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::vector<std::string> matches(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  return paths;
+}
+
+}  // namespace
+
+std::vector<Item> picture_items(const std::vector<std::string>& words) {
+  std::vector<Item> items;
+  for (const auto& word : words) {
+    if (word == "-") {
+      items.push_back({Item::From::standard_input, "-", ""});
+    } else if (is_folder(word)) {
+      for (const auto& path : pictures_in(word)) items.push_back({Item::From::file, path, ""});
+    } else if (!exists(word) && word.find_first_of("*?[") != std::string::npos) {
+      const auto paths = matches(word);
+      if (paths.empty()) fail(Code::not_found, "no file matches ", word);
+      for (const auto& path : paths) items.push_back({Item::From::file, path, ""});
+    } else {
+      items.push_back({Item::From::file, word, ""});
+    }
+  }
+  return items;
+}
+
+std::vector<Item> line_items(const std::string& name, const std::string& bytes) {
+  std::vector<Item> items;
+  size_t number = 0;
+  for (std::string_view line : lines(bytes)) {
+    ++number;
+    if (!valid_utf8(line)) fail(Code::refused, name, ", line ", number, ": not valid UTF-8");
+    items.push_back({Item::From::text, std::string(line), std::string(line)});
+  }
+  return items;
+}
+
+std::vector<Item> text_items(const std::vector<std::string>& words) {
+  std::vector<Item> items;
+  for (const auto& word : words) {
+    if (word == "-" || (exists(word) && !is_folder(word))) {
+      const auto more = word == "-" ? line_items("standard input", standard_input())
+                                    : line_items(word, read_file(word, max_input));
+      items.insert(items.end(), more.begin(), more.end());
+    } else {
+      items.push_back({Item::From::text, word, word});
+    }
+  }
+  return items;
+}
+
+Sample read_sample(const Item& item, InputKind kind, Progress& progress) {
+  Sample sample;
+  sample.name = item.name;
+  if (kind == InputKind::text) {
+    if (const size_t at = first_invalid_utf8(item.text); at != std::string::npos) {
+      fail(Code::refused, "the text '", printable(item.text.substr(0, 80)), "' is not valid UTF-8 at byte ", at);
+    }
+    sample.text = item.text;
+    return sample;
+  }
+  const std::string bytes = item.from == Item::From::standard_input ? standard_input()
+                                                                    : read_file(item.name, max_input);
+  sample.image = decode_image(bytes, item.name == "-" ? "standard input" : item.name, progress);
+  return sample;
+}
+
+}  // namespace hub

@@ -1,0 +1,76 @@
+#include "cli/output.h"
+
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace hub {
+namespace {
+
+std::string score_text(const json& score) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", score.get<double>());
+  return text;
+}
+
+}  // namespace
+
+std::string json_line(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string output_text(const json& output) {
+  std::string s;
+  if (output.is_array()) {  // classification
+    for (const json& row : output) {
+      s += concat(score_text(row.at("score")), "  ", printable(row.at("label").get<std::string>()), "\n");
+    }
+    return s;
+  }
+  if (output.contains("words")) {
+    for (const json& word : output["words"]) {
+      if (!s.empty()) s += ' ';
+      s += printable(word.at("text").get<std::string>());
+      if (word.contains("tag")) s += "/" + word["tag"].get<std::string>();
+      if (word.contains("rank")) s += "/" + word["rank"].dump();
+    }
+    return s + "\n";
+  }
+  if (output.contains("lines")) {
+    for (const json& line : output["lines"]) {
+      s += concat(score_text(line.at("score")), "  ", printable(line.at("text").get<std::string>()), "\n");
+    }
+    return s;
+  }
+  if (output.contains("similarity")) return score_text(output["similarity"]) + "\n";
+  if (output.contains("embedding")) return json_line(output["embedding"]);
+  return json_line(output);
+}
+
+std::string size_text(uint64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / 1e6);
+  return text;
+}
+
+std::string table_text(const std::vector<std::vector<std::string>>& rows) {
+  auto columns = [](const std::string& s) { return decode_utf8(s).size(); };
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
+  }
+  std::string s;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line.append(widths[i] - columns(row[i]) + 2, ' ');
+    }
+    s += line + "\n";
+  }
+  return s;
+}
+
+}  // namespace hub

@@ -1,0 +1,18 @@
+// The output contract: results as JSON lines, or as text for a person.
+#pragma once
+
+#include <string>
+
+#include "hub/manifest.h"
+
+namespace hub {
+
+/// One line, valid UTF-8 whatever is inside.
+std::string json_line(const json& value);
+/// A result for a person, by its form: labels and scores, words and tags, lines of text, numbers.
+std::string output_text(const json& output);
+std::string size_text(uint64_t bytes);  ///< "18.8 MB"
+/// Columns padded to their widest cell.
+std::string table_text(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace hub

@@ -1,0 +1,148 @@
+#include "hub/manifest.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "hub/json.h"
+#include "hub/path_set.h"
+
+namespace hub {
+namespace {
+
+constexpr size_t max_files = 10'000, max_networks = 64, max_examples = 64;
+constexpr uint64_t max_file_size = uint64_t{1} << 40;
+
+std::string at(std::string_view list, size_t i) { return concat(list, "[", i, "]"); }
+
+std::vector<FileEntry> read_files(const json& list) {
+  std::vector<FileEntry> files;
+  PathSet paths;
+  for (const json& item : list) {
+    JsonFields f(item, at("files", files.size()));
+    within(f.where(), [&] {
+      FileEntry entry{RelPath::parse(f.text("path")), Digest::parse(f.text("sha256")),
+                      f.number("size", max_file_size)};
+      paths.add(entry.path);
+      files.push_back(std::move(entry));
+    });
+    f.end();
+  }
+  if (files.empty()) fail(Code::refused, "the manifest lists no files");
+  return files;
+}
+
+/// A key that names a file of the module.
+RelPath file_field(JsonFields& f, std::string_view key, const Manifest& manifest) {
+  const RelPath path = within(f.where(), [&] { return RelPath::parse(f.text(key)); });
+  if (manifest.file(path) == nullptr) {
+    fail(Code::refused, f.where(), ": '", key, "' is '", path.str(),
+         "', which is not among the files of the module");
+  }
+  return path;
+}
+
+NetworkSpec read_network(const json& item, const std::string& name, const Manifest& manifest) {
+  JsonFields f(item, concat("networks.", name));
+  const std::string format = f.text("format");
+  const bool built = format == "checkpoint" || format == "safetensors";
+  if (!built && format != "onnx" && format != "paddle") {
+    fail(Code::refused, f.where(), ": unknown format '", format, "'; ",
+         one_of({"onnx", "paddle", "checkpoint", "safetensors"}), " is wanted");
+  }
+  NetworkSpec spec{.format = format,
+                   .file = file_field(f, "file", manifest),
+                   .architecture = {},
+                   .config = {},
+                   .parameters = {},
+                   .options = json::object()};
+  if (built) {
+    spec.architecture = f.text("architecture");
+    if (f.has("config")) spec.config = file_field(f, "config", manifest);
+    spec.options = f.object_or_empty("options");
+  }
+  if (format == "paddle" && f.has("parameters")) {
+    spec.parameters = file_field(f, "parameters", manifest);
+  }
+  f.end();
+  return spec;
+}
+
+void read_networks(const json& object, Manifest& manifest) {
+  if (object.size() > max_networks) {
+    fail(Code::refused, "networks: ", object.size(), " of them; at most ", max_networks);
+  }
+  for (const auto& [name, item] : object.items()) {
+    within("networks", [&name = name] { ModuleName::parse(name); });
+    manifest.networks.emplace(name, read_network(item, name, manifest));
+  }
+}
+
+void read_examples(const json& list, Manifest& manifest) {
+  for (const json& item : list) {
+    JsonFields f(item, at("examples", manifest.examples.size()));
+    JsonFields input(f.object("input"), f.where() + ".input");
+    if (input.has("file")) {
+      file_field(input, "file", manifest);
+    } else if (!input.any("text").is_string()) {
+      fail(Code::refused, input.where(), ": 'text' is not text");
+    }
+    input.end();
+    manifest.examples.push_back({f.object("input"), f.any("output"), f.real_or("tolerance", 1e-4)});
+    f.end();
+  }
+}
+
+void read_requirements(const json& object, Manifest& manifest) {
+  for (const auto& [name, range] : object.items()) {
+    within("requires", [&, &name = name, &range = range] {
+      ModuleName::parse(name);
+      if (!range.is_string()) fail(Code::refused, "'", name, "' is not text, such as \">=1.2\"");
+      manifest.requirements.emplace(name, VersionRange::parse(range.get_ref<const std::string&>()));
+    });
+  }
+}
+
+}  // namespace
+
+Manifest Manifest::parse(std::string_view text) {
+  const json document = parse_json(text);
+  JsonFields f(document, "manifest");
+  if (f.has("schema") && f.number("schema", 1'000'000) != 1) {
+    fail(Code::unsupported, "the manifest has schema ", f.number("schema", 1'000'000),
+         "; this hub reads schema 1: a newer hub is needed");
+  }
+  Manifest m{.name = ModuleName::parse(f.text("name")),
+             .version = Version::parse(f.text("version")),
+             .task = f.text_or("task", ""),
+             .summary = f.text_or("summary", ""),
+             .license = f.text_or("license", ""),
+             .origin = f.object_or_empty("origin"),
+             .files = read_files(f.list("files", max_files)),
+             .networks = {},
+             .preprocess = f.object_or_empty("preprocess"),
+             .postprocess = f.object_or_empty("postprocess"),
+             .finetune = f.object_or_empty("finetune"),
+             .examples = {},
+             .requirements = {},
+             .text = std::string(text)};
+  if (!m.task.empty()) within("task", [&] { ModuleName::parse(m.task); });
+  read_networks(f.object_or_empty("networks"), m);
+  read_examples(f.list("examples", max_examples), m);
+  read_requirements(f.object_or_empty("requires"), m);
+  f.end();
+  return m;
+}
+
+uint64_t Manifest::total_size() const {
+  uint64_t total = 0;
+  for (const FileEntry& file : files) total += file.size;
+  return total;
+}
+
+const FileEntry* Manifest::file(const RelPath& path) const {
+  for (const FileEntry& file : files) {
+    if (file.path == path) return &file;
+  }
+  return nullptr;
+}
+
+}  // namespace hub

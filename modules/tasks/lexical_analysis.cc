@@ -1,0 +1,164 @@
+// Lexical analysis as LAC does it: words with their tags and, where the module has a network
+// "rank", their importance. preprocess: dictionary, words, replacements (files); postprocess: tags
+// (a file).
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "modules/fields.h"
+#include "modules/lac_segment.h"
+#include "modules/module.h"
+
+namespace hub {
+namespace {
+
+/// The texts of one call that are not empty, one after the other as the network takes them.
+struct Batch {
+  std::vector<int64_t> words, offsets{0};
+  std::vector<LacUnits> units;            ///< one a text
+  std::vector<std::vector<size_t>> ends;  ///< one a text
+};
+
+class LexicalAnalysis final : public Task {
+ public:
+  explicit LexicalAnalysis(Module& module);
+  InputKind input() const override { return InputKind::text; }
+  std::vector<json> predict(std::span<const Sample> samples, const RunOptions& options) override;
+  size_t batch() const override { return 64; }
+
+ private:
+  Batch encode(std::span<const Sample> samples) const;
+  std::vector<int64_t> run(
+      const std::string& network, const Batch& batch,
+      const std::vector<std::pair<std::string, const std::vector<int64_t>*>>& inputs);
+  json decode(const Sample& sample, const Batch& batch, size_t text, std::span<const int64_t> tags,
+              std::span<const int64_t> ranks) const;
+
+  Module& module_;
+  bool ranked_ = false;
+  std::unique_ptr<LacSegmenter> segmenter_;
+  std::unique_ptr<LacVocabulary> vocabulary_;
+  std::vector<std::string> tags_;
+};
+
+LexicalAnalysis::LexicalAnalysis(Module& module) : module_(module) {
+  const std::string id = module.manifest().id();
+  Fields pre(module.manifest().preprocess, id + ": preprocess");
+  Fields post(module.manifest().postprocess, id + ": postprocess");
+  const RelPath dictionary = pre.path("segment"), words = pre.path("words"),
+                replacements = pre.path("q2b");
+  const RelPath tags = post.path("tags");
+  ranked_ = post.boolean("rank");
+  pre.done();
+  post.done();
+  within(concat(id, ": ", dictionary.str()),
+         [&] { segmenter_ = std::make_unique<LacSegmenter>(module.files().open(dictionary)); });
+  within(concat(id, ": ", words.str(), " and ", replacements.str()), [&] {
+    vocabulary_ = std::make_unique<LacVocabulary>(module.files().open(words),
+                                                  module.files().open(replacements));
+  });
+  within(concat(id, ": ", tags.str()),
+         [&] { tags_ = read_lac_tags(module.files().open(tags).text()); });
+}
+
+Batch LexicalAnalysis::encode(std::span<const Sample> samples) const {
+  Batch batch;
+  for (const Sample& sample : samples) {
+    if (const size_t bad = first_invalid_utf8(sample.text); bad != std::string_view::npos) {
+      fail(Code::refused, "'", printable(sample.name), "': byte ", bad, " is not valid UTF-8");
+    }
+    batch.ends.push_back(code_point_ends(sample.text));
+    const std::vector<size_t>& ends = batch.ends.back();
+    batch.units.push_back(
+        vocabulary_->units(sample.text, ends, segmenter_->cut(sample.text, ends)));
+    const std::vector<int64_t>& ids = batch.units.back().ids;
+    if (ids.empty()) continue;
+    batch.words.insert(batch.words.end(), ids.begin(), ids.end());
+    batch.offsets.push_back(static_cast<int64_t>(batch.words.size()));
+  }
+  return batch;
+}
+
+/// A [T, 1] input a list, its sequences in "<name>.offsets"; one number a row back.
+std::vector<int64_t> LexicalAnalysis::run(
+    const std::string& network, const Batch& batch,
+    const std::vector<std::pair<std::string, const std::vector<int64_t>*>>& inputs) {
+  Session& session = module_.network(network);
+  const auto rows = static_cast<int64_t>(batch.words.size());
+  std::vector<Tensor> tensors(session.program().inputs.size());
+  for (const auto& [name, values] : inputs) {
+    tensors[session.input_index(name)] = Tensor::ints(*values).reshaped({rows, 1});
+    tensors[session.input_index(name + ".offsets")] = Tensor::ints(batch.offsets);
+  }
+  const Tensor out = session.run(tensors)[0];
+  if (out.numel() != rows) {
+    fail(Code::refused, module_.manifest().id(), ": network '", network, "' gave ",
+         out.spec().str(), " for ", rows, " units, wanted a number each");
+  }
+  if (out.dtype() != DType::f32) return out.to_ints();
+  const auto numbers = out.values<float>();
+  return {numbers.begin(), numbers.end()};
+}
+
+json LexicalAnalysis::decode(const Sample& sample, const Batch& batch, size_t text,
+                             std::span<const int64_t> tags, std::span<const int64_t> ranks) const {
+  struct Word {
+    Span span;
+    std::string_view tag;
+    int64_t rank;
+  };
+  std::vector<Word> words;
+  const std::vector<Span>& units = batch.units[text].units;
+  for (size_t i = 0; i < units.size(); ++i) {
+    const auto id = static_cast<size_t>(tags[i]);
+    if (id >= tags_.size())
+      fail(Code::refused, module_.manifest().id(), ": tag ", tags[i], " has no name");
+    const std::string_view tag = tags_[id];
+    const std::string_view kind = tag.substr(0, tag.size() < 2 ? 0 : tag.size() - 2);
+    const int64_t rank = ranks.empty() ? 0 : ranks[i];
+    if (words.empty() || tag.ends_with('B') || tag.ends_with('S')) {
+      words.push_back({units[i], kind, rank});
+    } else {
+      words.back() = {
+          {words.back().span.start, units[i].end}, kind, std::max(words.back().rank, rank)};
+    }
+  }
+  json list = json::array();
+  const std::vector<size_t>& ends = batch.ends[text];
+  for (const Word& word : words) {
+    const size_t from = word.span.start == 0 ? 0 : ends[word.span.start - 1];
+    json item = {{"text", sample.text.substr(from, ends[word.span.end - 1] - from)},
+                 {"tag", word.tag},
+                 {"start", word.span.start},
+                 {"end", word.span.end}};
+    if (!ranks.empty()) item["rank"] = word.rank;
+    list.push_back(std::move(item));
+  }
+  return {{"words", std::move(list)}};
+}
+
+std::vector<json> LexicalAnalysis::predict(std::span<const Sample> samples, const RunOptions&) {
+  const Batch batch = encode(samples);
+  std::vector<int64_t> tags, ranks;
+  if (!batch.words.empty()) tags = run("lac", batch, {{"words", &batch.words}});
+  if (!batch.words.empty() && ranked_)
+    ranks = run("rank", batch, {{"word", &batch.words}, {"entity", &tags}});
+  std::vector<json> out;
+  size_t at = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const size_t count = batch.units[i].ids.size();
+    out.push_back(decode(samples[i], batch, i, std::span(tags).subspan(at, count),
+                         std::span(ranks).subspan(ranked_ ? at : 0, ranked_ ? count : 0)));
+    at += count;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Task> make_lexical_analysis(Module& module) {
+  return std::make_unique<LexicalAnalysis>(module);
+}
+
+}  // namespace hub

@@ -1,0 +1,170 @@
+// Sentence embedding: WordPiece, an encoder, the mean of its last layer over the tokens, unit
+// length. preprocess: tokenizer "wordpiece", vocab (a file), lowercase, max_length; postprocess:
+// pooling "mean", normalize.
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "modules/fields.h"
+#include "modules/module.h"
+#include "modules/wordpiece.h"
+
+namespace hub {
+namespace {
+
+constexpr size_t most_rows = 32;      ///< texts in one run of the network
+constexpr size_t most_tokens = 4096;  ///< the same in tokens, padding included
+
+class SentenceEmbedding final : public Task {
+ public:
+  explicit SentenceEmbedding(Module& module);
+  InputKind input() const override { return InputKind::text; }
+  std::vector<json> predict(std::span<const Sample> samples, const RunOptions& options) override;
+  size_t batch() const override { return 4 * most_rows; }
+
+ private:
+  using Vector = std::vector<float>;
+  std::vector<std::vector<int64_t>> encode(std::span<const Sample> samples) const;
+  std::vector<Vector> embed(std::span<const Sample> samples);
+  Tensor run(std::span<const std::vector<int64_t>* const> texts, size_t length);
+  Vector pool(const float* hidden, size_t tokens, size_t width) const;
+
+  Module& module_;
+  std::unique_ptr<WordPiece> tokenizer_;
+  size_t max_length_ = 0;
+  bool normalize_ = true;
+};
+
+SentenceEmbedding::SentenceEmbedding(Module& module) : module_(module) {
+  const std::string id = module.manifest().id();
+  Fields pre(module.manifest().preprocess, id + ": preprocess");
+  Fields post(module.manifest().postprocess, id + ": postprocess");
+  pre.choice("tokenizer", {"wordpiece"});
+  const RelPath vocabulary = pre.path("vocab");
+  const bool lowercase = pre.boolean("lowercase");
+  max_length_ = static_cast<size_t>(pre.integer("max_length", 2, 4096));
+  post.choice("pooling", {"mean"});
+  normalize_ = post.boolean("normalize");
+  pre.done();
+  post.done();
+  within(concat(id, ": ", vocabulary.str()), [&] {
+    tokenizer_ = std::make_unique<WordPiece>(module.files().open(vocabulary), lowercase);
+  });
+}
+
+std::vector<std::vector<int64_t>> SentenceEmbedding::encode(std::span<const Sample> samples) const {
+  std::vector<std::vector<int64_t>> out;
+  for (const Sample& sample : samples) {
+    if (const size_t bad = first_invalid_utf8(sample.text); bad != std::string_view::npos) {
+      fail(Code::refused, "'", printable(sample.name), "': byte ", bad, " is not valid UTF-8");
+    }
+    Tokens tokens = tokenizer_->encode(sample.text, max_length_);
+    if (tokens.dropped > 0) {
+      module_.progress().note(concat("'", printable(sample.name.substr(0, 60)),
+                                     "': ", tokens.dropped, " tokens dropped, the model reads ",
+                                     max_length_));
+    }
+    out.push_back(std::move(tokens.ids));
+  }
+  return out;
+}
+
+/// [texts, length, width]: what the network makes of texts of at most `length` tokens.
+Tensor SentenceEmbedding::run(std::span<const std::vector<int64_t>* const> texts, size_t length) {
+  const Shape shape{static_cast<int64_t>(texts.size()), static_cast<int64_t>(length)};
+  Tensor ids(DType::i64, shape), mask(DType::i64, shape);
+  for (size_t row = 0; row < texts.size(); ++row) {
+    for (size_t i = 0; i < length; ++i) {
+      const bool there = i < texts[row]->size();
+      ids.data<int64_t>()[row * length + i] = there ? (*texts[row])[i] : tokenizer_->pad();
+      mask.data<int64_t>()[row * length + i] = there ? 1 : 0;
+    }
+  }
+  Session& session = module_.network("main");
+  std::vector<Tensor> inputs(session.program().inputs.size());
+  inputs[session.input_index("input_ids")] = std::move(ids);
+  inputs[session.input_index("attention_mask")] = std::move(mask);
+  Tensor hidden = session.run(inputs)[0];
+  if (hidden.dtype() != DType::f32 || hidden.shape().rank() != 3 || hidden.shape()[0] != shape[0] ||
+      hidden.shape()[1] != shape[1]) {
+    fail(Code::refused, module_.manifest().id(), ": the network gave ", hidden.spec().str(),
+         " for tokens ", shape.str(), ", wanted a row of numbers a token");
+  }
+  return hidden;
+}
+
+SentenceEmbedding::Vector SentenceEmbedding::pool(const float* hidden, size_t tokens,
+                                                  size_t width) const {
+  Vector mean(width);
+  for (size_t i = 0; i < tokens; ++i) {
+    for (size_t k = 0; k < width; ++k) mean[k] += hidden[i * width + k];
+  }
+  double square = 0;
+  for (float& x : mean) {
+    x /= static_cast<float>(tokens);
+    square += double{x} * x;
+  }
+  if (!normalize_) return mean;
+  const double norm = std::max(std::sqrt(square), 1e-12);
+  for (float& x : mean) x = static_cast<float>(x / norm);
+  return mean;
+}
+
+/// Texts of like length go together, so that little is padding.
+std::vector<SentenceEmbedding::Vector> SentenceEmbedding::embed(std::span<const Sample> samples) {
+  const auto texts = encode(samples);
+  std::vector<size_t> order(texts.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return texts[a].size() > texts[b].size(); });
+  std::vector<Vector> out(texts.size());
+  for (size_t first = 0; first < order.size();) {
+    const size_t length = texts[order[first]].size();
+    const size_t rows =
+        std::clamp(most_tokens / length, size_t{1}, std::min(most_rows, order.size() - first));
+    std::vector<const std::vector<int64_t>*> group;
+    for (size_t i = first; i < first + rows; ++i) group.push_back(&texts[order[i]]);
+    const Tensor hidden = run(group, length);
+    const auto width = static_cast<size_t>(hidden.shape()[2]);
+    for (size_t row = 0; row < rows; ++row) {
+      out[order[first + row]] =
+          pool(hidden.data<float>() + row * length * width, group[row]->size(), width);
+    }
+    first += rows;
+  }
+  return out;
+}
+
+double cosine(const std::vector<float>& a, const std::vector<float>& b) {
+  double ab = 0, aa = 0, bb = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    ab += double{a[i]} * b[i];
+    aa += double{a[i]} * a[i];
+    bb += double{b[i]} * b[i];
+  }
+  return ab / std::max(std::sqrt(aa * bb), 1e-12);
+}
+
+/// With options.pair one result for the two samples.
+std::vector<json> SentenceEmbedding::predict(std::span<const Sample> samples,
+                                             const RunOptions& options) {
+  if (options.pair && samples.size() != 2) {
+    fail(Code::usage, "--pair compares two texts, ", samples.size(), " were given");
+  }
+  const std::vector<Vector> vectors = embed(samples);
+  if (options.pair) return {json{{"similarity", cosine(vectors[0], vectors[1])}}};
+  std::vector<json> out;
+  for (const Vector& vector : vectors) out.push_back({{"embedding", vector}});
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Task> make_sentence_embedding(Module& module) {
+  return std::make_unique<SentenceEmbedding>(module);
+}
+
+}  // namespace hub

@@ -1,0 +1,142 @@
+// Convolutions and transposed convolutions through oneDNN, in blocked layout, with what was fused behind them.
+#include "runtime/device/onednn/onednn.h"
+#include "runtime/ops/window.h"
+
+namespace hub::onednn {
+namespace {
+
+using dnnl::memory;
+
+/// Window sizes in oneDNN's terms: dilations count the gaps, pads are two lists.
+struct Windows {
+  memory::dims strides, dilations, begin, end;
+};
+
+/// Weights as oneDNN counts them: [O, I, k…], or [g, O / g, I / g, k…] when grouped.
+memory::dims weight_dims(const Shape& w, int64_t group, bool transposed) {
+  memory::dims d;
+  const int64_t out = transposed ? w[1] * group : w[0];
+  const int64_t in = transposed ? w[0] : w[1] * group;
+  if (group > 1) d.push_back(group);
+  d.push_back(out / group);
+  d.push_back(in / group);
+  for (size_t i = 2; i < w.rank(); ++i) d.push_back(w[i]);
+  return d;
+}
+
+Windows windows_of(const Window& window, const Shape& x) {
+  Windows out;
+  for (size_t i = 0; i < window.rank(); ++i) {
+    out.strides.push_back(window.strides[i]);
+    out.dilations.push_back(window.dilations[i] - 1);
+    out.begin.push_back(window.pad_begin[i]);
+    out.end.push_back(window.reach_end(i, x[i + 2]));
+  }
+  return out;
+}
+
+bool image_rank(const Shape& s) { return s.rank() >= 3 && s.rank() <= 5; }
+
+}  // namespace
+
+std::optional<Prepared> prepare_conv(const OpCall& call, std::span<const Operand> in,
+                                     std::span<const Spec> out) {
+  if (!all_float(in, out) || !image_rank(in[0].spec.shape)) return {};
+  const Shape& x = in[0].spec.shape;
+  const Shape& w = in[1].spec.shape;
+  const Shape& y = out[0].shape;
+  const int64_t group = call.attrs.i("group", 1);
+  const bool bias = in.size() > 2 && in[2].present;
+  const bool residual = in.size() > 3 && in[3].present;
+  const Windows win = windows_of(conv_window(call.attrs, spatial(x), spatial(w)), x);
+  // A picture of few channels is read as it is; everything else is in blocks.
+  const bool thin = x[1] <= 4 && group == 1 && !in[0].layout;
+  const auto any = memory::format_tag::any;
+  const auto f32 = memory::data_type::f32;
+  const memory::desc src = thin ? plain_desc(dims_of(x)) : desc_of(in[0].spec, image_layout(x));
+  const memory::desc dst = desc_of(out[0], image_layout(y));
+  const memory::desc weights(weight_dims(w, group, false), f32, any);
+  const memory::desc bias_desc = bias ? plain_desc({y[1]}) : memory::desc();
+  int sum = -1;
+  const auto attr = post_attr(read_post(call.attrs), dst, sum);
+  const dnnl::convolution_forward::desc desc(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, src, weights,
+      bias_desc, dst, win.strides, win.dilations, win.begin, win.end);
+  const dnnl::convolution_forward::primitive_desc pd(desc, attr, engine());
+  Prepared p;
+  p.in = {layout_of(src), layout_of(pd.weights_desc(), plain_desc(weights.dims()))};
+  if (in.size() > 2) p.in.push_back(nullptr);
+  if (in.size() > 3) p.in.push_back(residual ? layout_of(dst) : nullptr);
+  p.out = {layout_of(dst)};
+  p.scratch = pd.scratchpad_desc().get_size();
+  p.how = pd.impl_info_str();
+  p.bind = [pd, primitive = dnnl::convolution_forward(pd), bias, residual, sum, dst](const Places& at) {
+    std::vector<std::tuple<int, memory::desc, void*>> args = {
+        {DNNL_ARG_SRC, pd.src_desc(), at.in[0]},
+        {DNNL_ARG_WEIGHTS, pd.weights_desc(), at.in[1]},
+        {DNNL_ARG_DST, pd.dst_desc(), at.out[0]},
+        {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), at.scratch}};
+    if (bias) args.emplace_back(DNNL_ARG_BIAS, pd.bias_desc(), at.in[2]);
+    if (residual) {
+      args.emplace_back(DNNL_ARG_ATTR_MULTIPLE_POST_OP(sum) | DNNL_ARG_SRC_1, dst, at.in[3]);
+    }
+    return primitive_step(primitive, std::move(args));
+  };
+  return p;
+}
+
+std::optional<Prepared> prepare_conv_transpose(const OpCall& call, std::span<const Operand> in,
+                                               std::span<const Spec> out) {
+  if (!all_float(in, out) || !image_rank(in[0].spec.shape)) return {};
+  const Shape& x = in[0].spec.shape;
+  const Shape& w = in[1].spec.shape;
+  const Shape& y = out[0].shape;
+  const int64_t group = call.attrs.i("group", 1);
+  if (group != 1 || call.attrs.has("post")) return {};
+  const bool bias = in.size() > 2 && in[2].present;
+  // The window slides over the output here, so input and output change places.
+  const Window window = conv_transpose_window(call.attrs, spatial(x), spatial(w));
+  Windows win;
+  for (size_t i = 0; i < window.rank(); ++i) {
+    const int64_t reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    win.strides.push_back(window.strides[i]);
+    win.dilations.push_back(window.dilations[i] - 1);
+    win.begin.push_back(window.pad_begin[i]);
+    win.end.push_back((x[i + 2] - 1) * window.strides[i] + reach - y[i + 2] - window.pad_begin[i]);
+    if (win.begin.back() < 0 || win.end.back() < 0) return {};
+  }
+  const auto f32 = memory::data_type::f32;
+  const memory::desc src = desc_of(in[0].spec, image_layout(x));
+  const memory::desc dst = desc_of(out[0], image_layout(y));
+  const memory::desc weights(weight_dims(w, 1, true), f32, memory::format_tag::any);
+  const memory::desc bias_desc = bias ? plain_desc({y[1]}) : memory::desc();
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::deconvolution_forward::desc desc(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, src, weights,
+      bias_desc, dst, win.strides, win.dilations, win.begin, win.end);
+  const dnnl::deconvolution_forward::primitive_desc pd(desc, attr, engine());
+  // In memory the weights are [I, O, k…]; oneDNN counts them as [O, I, k…].
+  memory::dims strides(w.rank());
+  for (size_t i = 0; i < w.rank(); ++i) strides[i] = w.numel(i + 1, w.rank());
+  std::swap(strides[0], strides[1]);
+  const memory::desc plain(weights.dims(), f32, strides);
+  Prepared p;
+  p.in = {layout_of(src), layout_of(pd.weights_desc(), plain)};
+  if (in.size() > 2) p.in.push_back(nullptr);
+  p.out = {layout_of(dst)};
+  p.scratch = pd.scratchpad_desc().get_size();
+  p.how = pd.impl_info_str();
+  p.bind = [pd, primitive = dnnl::deconvolution_forward(pd), bias](const Places& at) {
+    std::vector<std::tuple<int, memory::desc, void*>> args = {
+        {DNNL_ARG_SRC, pd.src_desc(), at.in[0]},
+        {DNNL_ARG_WEIGHTS, pd.weights_desc(), at.in[1]},
+        {DNNL_ARG_DST, pd.dst_desc(), at.out[0]},
+        {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), at.scratch}};
+    if (bias) args.emplace_back(DNNL_ARG_BIAS, pd.bias_desc(), at.in[2]);
+    return primitive_step(primitive, std::move(args));
+  };
+  return p;
+}
+
+}  // namespace hub::onednn

@@ -1,0 +1,215 @@
+// The table of the CPU device, layouts, reorders.
+#include <cstring>
+#include <map>
+
+#include "base/error.h"
+#include "runtime/device/onednn/onednn.h"
+
+namespace hub {
+namespace onednn {
+
+using dnnl::memory;
+
+bool Blocked::same(const Layout& other) const {
+  const auto* o = dynamic_cast<const Blocked*>(&other);
+  return o != nullptr && o->desc_ == desc_ && o->plain_ == plain_;
+}
+
+std::string Blocked::save() const {
+  std::string s(reinterpret_cast<const char*>(&desc_.data), sizeof desc_.data);
+  return s.append(reinterpret_cast<const char*>(&plain_.data), sizeof plain_.data);
+}
+
+dnnl::engine& engine() {
+  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::stream& stream() {
+  static dnnl::stream stream(engine());
+  return stream;
+}
+
+memory::dims dims_of(const Shape& shape) { return shape.vec(); }
+
+memory::desc plain_desc(const memory::dims& dims) {
+  memory::dims strides(dims.size());
+  memory::dim stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= std::max<memory::dim>(dims[i], 1);
+  }
+  return {dims, memory::data_type::f32, strides};
+}
+
+memory::desc desc_of(const Spec& spec, const LayoutPtr& layout) {
+  if (layout) return dynamic_cast<const Blocked&>(*layout).desc();
+  return plain_desc(spec.shape.rank() == 0 ? memory::dims{1} : dims_of(spec.shape));
+}
+
+LayoutPtr layout_of(const memory::desc& desc) { return layout_of(desc, plain_desc(desc.dims())); }
+
+LayoutPtr layout_of(const memory::desc& desc, const memory::desc& plain) {
+  if (desc == plain) return nullptr;
+  return std::make_shared<Blocked>(desc, plain);
+}
+
+std::span<const int64_t> spatial(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
+
+int64_t channel_block() {
+  static const int64_t block = dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core ? 16 : 8;
+  return block;
+}
+
+LayoutPtr image_layout(const Shape& shape) {
+  using tag = memory::format_tag;
+  const bool wide = channel_block() == 16;
+  const tag t = shape.rank() == 3   ? (wide ? tag::nCw16c : tag::nCw8c)
+                : shape.rank() == 4 ? (wide ? tag::nChw16c : tag::nChw8c)
+                                    : (wide ? tag::nCdhw16c : tag::nCdhw8c);
+  return layout_of(memory::desc(dims_of(shape), memory::data_type::f32, t));
+}
+
+bool is_image_layout(const Shape& shape, const LayoutPtr& layout) {
+  return layout && shape.rank() >= 3 && shape.rank() <= 5 &&
+         same_layout(layout, image_layout(shape));
+}
+
+bool all_float(std::span<const Operand> in, std::span<const Spec> out) {
+  for (const Operand& o : in) {
+    if (o.present && (o.spec.dtype != DType::f32 || o.spec.shape.numel() == 0)) return false;
+  }
+  for (const Spec& s : out) {
+    if (s.dtype != DType::f32 || s.shape.numel() == 0) return false;
+  }
+  return true;
+}
+
+dnnl::primitive_attr post_attr(const std::vector<Post>& posts, const memory::desc& residual,
+                               int& sum_index) {
+  using dnnl::algorithm;
+  dnnl::post_ops ops;
+  sum_index = -1;
+  for (const Post& p : posts) {
+    auto eltwise = [&](algorithm a, double alpha, double beta) {
+      ops.append_eltwise(1.0F, a, static_cast<float>(alpha), static_cast<float>(beta));
+    };
+    if (p.kind == "sum") {
+      sum_index = ops.len();
+      ops.append_binary(algorithm::binary_add, residual);
+    } else if (p.kind == "relu") {
+      eltwise(algorithm::eltwise_relu, 0, 0);
+    } else if (p.kind == "leaky_relu") {
+      eltwise(algorithm::eltwise_relu, p.a, 0);
+    } else if (p.kind == "clip") {
+      eltwise(algorithm::eltwise_clip, std::max(p.a, -3.4e38), std::min(p.b, 3.4e38));
+    } else if (p.kind == "linear") {
+      eltwise(algorithm::eltwise_linear, p.a, p.b);
+    } else if (p.kind == "sigmoid") {
+      eltwise(algorithm::eltwise_logistic, 0, 0);
+    } else if (p.kind == "tanh") {
+      eltwise(algorithm::eltwise_tanh, 0, 0);
+    } else if (p.kind == "hard_sigmoid") {
+      eltwise(algorithm::eltwise_linear, p.a, p.b);
+      eltwise(algorithm::eltwise_clip, 0, 1);
+    } else if (p.kind == "hard_swish") {
+      eltwise(algorithm::eltwise_hardswish, 0, 0);
+    } else if (p.kind == "swish") {
+      eltwise(algorithm::eltwise_swish, p.a, 0);
+    } else if (p.kind == "gelu") {
+      eltwise(algorithm::eltwise_gelu_erf, 0, 0);
+    } else if (p.kind == "abs") {
+      eltwise(algorithm::eltwise_abs, 0, 0);
+    } else if (p.kind == "sqrt") {
+      eltwise(algorithm::eltwise_sqrt, 0, 0);
+    } else if (p.kind == "square") {
+      eltwise(algorithm::eltwise_square, 0, 0);
+    } else {
+      fail(Code::unsupported, "unknown fused step '", p.kind, "'");
+    }
+  }
+  dnnl::primitive_attr attr;
+  attr.set_post_ops(ops);
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+Step primitive_step(const dnnl::primitive& primitive,
+                    std::vector<std::tuple<int, memory::desc, void*>> arguments) {
+  auto args = std::make_shared<std::unordered_map<int, memory>>();
+  for (const auto& [id, desc, place] : arguments) args->emplace(id, memory(desc, engine(), place));
+  return [primitive, args] { primitive.execute(stream(), *args); };
+}
+
+namespace {
+
+const std::map<std::string_view, Prepare>& table() {
+  static const std::map<std::string_view, Prepare> kernels = [] {
+    std::map<std::string_view, Prepare> t = {
+        {"conv", prepare_conv},           {"conv_transpose", prepare_conv_transpose},
+        {"pool", prepare_pool},           {"matmul", prepare_matmul},
+        {"attention", prepare_attention}, {"softmax", prepare_softmax},
+        {"layer_norm", prepare_layer_norm}, {"batch_norm", prepare_batch_norm},
+        {"concat", prepare_concat},       {"resize", prepare_resize},
+        {"transpose", prepare_transpose},
+    };
+    for (std::string_view op : {"reshape", "squeeze", "unsqueeze", "flatten", "identity"}) {
+      t[op] = prepare_view;
+    }
+    for (std::string_view op :
+         {"relu", "sigmoid", "tanh", "gelu", "hard_swish", "hard_sigmoid", "swish", "leaky_relu",
+          "clip", "abs", "sqrt", "exp"}) {
+      t[op] = prepare_unary;
+    }
+    for (std::string_view op : {"add", "sub", "mul", "div", "max", "min"}) t[op] = prepare_binary;
+    return t;
+  }();
+  return kernels;
+}
+
+class OneDnn final : public Reference {
+ public:
+  std::string_view name() const override { return "cpu"; }
+
+  Prepared prepare(const OpCall& call, std::span<const Operand> in,
+                   std::span<const Spec> out) override {
+    if (const auto it = table().find(call.op->name); it != table().end()) {
+      try {
+        if (auto prepared = it->second(call, in, out)) return std::move(*prepared);
+      } catch (const dnnl::error&) {
+        // oneDNN has no implementation for this one: the reference has.
+      }
+    }
+    return Reference::prepare(call, in, out);
+  }
+
+  Step reorder(const Spec& spec, const LayoutPtr& from, const void* src, const LayoutPtr& to,
+               void* dst) override {
+    if (!from && !to) return Reference::reorder(spec, from, src, to, dst);
+    const auto& blocked = dynamic_cast<const Blocked&>(to ? *to : *from);
+    const memory::desc a = from ? desc_of(spec, from) : blocked.plain();
+    const memory::desc b = to ? desc_of(spec, to) : blocked.plain();
+    const dnnl::reorder::primitive_desc pd(engine(), a, engine(), b);
+    return primitive_step(dnnl::reorder(pd), {{DNNL_ARG_FROM, a, const_cast<void*>(src)},
+                                              {DNNL_ARG_TO, b, dst}});
+  }
+
+  LayoutPtr restore(std::string_view saved) override {
+    memory::desc desc;
+    memory::desc plain;
+    if (saved.size() != sizeof desc.data + sizeof plain.data) return nullptr;
+    std::memcpy(&desc.data, saved.data(), sizeof desc.data);
+    std::memcpy(&plain.data, saved.data() + sizeof desc.data, sizeof plain.data);
+    return std::make_shared<Blocked>(desc, plain);
+  }
+};
+
+}  // namespace
+}  // namespace onednn
+
+Device& open_onednn() {
+  static onednn::OneDnn device;
+  return device;
+}
+
+}  // namespace hub

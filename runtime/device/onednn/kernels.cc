@@ -1,0 +1,255 @@
+#include "runtime/device/onednn/kernels.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+
+// One version a processor generation, chosen when the program is loaded.
+#define HUB_VECTOR __attribute__((target_clones("avx512f", "arch=haswell", "default")))
+#define HUB_INLINE __attribute__((always_inline)) inline
+
+namespace hub::onednn {
+namespace {
+
+/// Below this many numbers a second thread costs more than it saves.
+constexpr int64_t worth_a_thread = 1 << 14;
+
+/// e^x to two units in the last place: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2] (the coefficients are those of
+/// Cephes expf). Below -87 the result is the smallest normal number.
+HUB_INLINE float fast_exp(float x) {
+  x = std::min(std::max(x, -87.0F), 88.0F);
+  const float n = std::floor(x * 1.44269504F + 0.5F);
+  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * r * r + r + 1.0F;
+  return p * std::bit_cast<float>((static_cast<int32_t>(n) + 127) << 23);
+}
+
+HUB_VECTOR void softmax_row(const float* x, float* y, int64_t width, float scale) {
+  float top = -INFINITY;
+#pragma omp simd reduction(max : top)
+  for (int64_t i = 0; i < width; ++i) top = std::max(top, x[i]);
+  if (scale < 0) {
+    top = INFINITY;
+#pragma omp simd reduction(min : top)
+    for (int64_t i = 0; i < width; ++i) top = std::min(top, x[i]);
+  }
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < width; ++i) {
+    y[i] = fast_exp((x[i] - top) * scale);
+    sum += y[i];
+  }
+  const float inverse = 1.0F / sum;
+#pragma omp simd
+  for (int64_t i = 0; i < width; ++i) y[i] *= inverse;
+}
+
+HUB_VECTOR void layer_norm_row(const float* x, const float* scale, const float* bias, float* y,
+                               int64_t width, float epsilon) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < width; ++i) sum += x[i];
+  const float mean = sum / static_cast<float>(width);
+  float squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (int64_t i = 0; i < width; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  const float inverse = 1.0F / std::sqrt(squares / static_cast<float>(width) + epsilon);
+  if (scale != nullptr && bias != nullptr) {
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) y[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
+    return;
+  }
+  for (int64_t i = 0; i < width; ++i) {
+    y[i] = (x[i] - mean) * inverse * (scale != nullptr ? scale[i] : 1.0F) +
+           (bias != nullptr ? bias[i] : 0.0F);
+  }
+}
+
+enum class Kind { relu, leaky_relu, clip, linear, sigmoid, hard_sigmoid, hard_swish, swish, abs, sqrt, square };
+
+Kind kind_of(const Post& step) {
+  static constexpr std::pair<std::string_view, Kind> kinds[] = {
+      {"relu", Kind::relu},       {"leaky_relu", Kind::leaky_relu},
+      {"clip", Kind::clip},       {"linear", Kind::linear},
+      {"sigmoid", Kind::sigmoid}, {"hard_sigmoid", Kind::hard_sigmoid},
+      {"swish", Kind::swish},     {"hard_swish", Kind::hard_swish},
+      {"abs", Kind::abs},         {"sqrt", Kind::sqrt},
+      {"square", Kind::square}};
+  for (const auto& [name, kind] : kinds) {
+    if (name == step.kind) return kind;
+  }
+  fail(Code::unsupported, "no elementwise kernel for '", step.kind, "'");
+}
+
+#define HUB_LOOP(expression)                                           \
+  _Pragma("omp simd") for (int64_t i = 0; i < count; ++i) {            \
+    const float v = x[i];                                              \
+    y[i] = (expression);                                               \
+  }                                                                    \
+  break
+
+HUB_VECTOR void elementwise_part(Kind kind, float a, float b, const float* x, float* y,
+                                 int64_t count) {
+  switch (kind) {
+    case Kind::relu: HUB_LOOP(v > 0.0F ? v : (v == v ? 0.0F : v));
+    case Kind::leaky_relu: HUB_LOOP(v < 0.0F ? a * v : v);
+    case Kind::clip: HUB_LOOP(v < a ? a : (v > b ? b : v));
+    case Kind::linear: HUB_LOOP(a * v + b);
+    case Kind::sigmoid: HUB_LOOP(1.0F / (1.0F + fast_exp(-v)));
+    case Kind::hard_sigmoid: HUB_LOOP(std::min(std::max(a * v + b, 0.0F), 1.0F));
+    case Kind::hard_swish: HUB_LOOP(v * std::min(std::max(v + 3.0F, 0.0F), 6.0F) * (1.0F / 6.0F));
+    case Kind::swish: HUB_LOOP(v / (1.0F + fast_exp(-a * v)));
+    case Kind::abs: HUB_LOOP(std::fabs(v));
+    case Kind::sqrt: HUB_LOOP(std::sqrt(v));
+    case Kind::square: HUB_LOOP(v * v);
+  }
+}
+#undef HUB_LOOP
+
+#define HUB_PAIR(expression)                                \
+  _Pragma("omp simd") for (int64_t i = 0; i < count; ++i) { \
+    const float p = a[i];                                   \
+    const float q = second(i);                              \
+    y[i] = (expression);                                    \
+  }                                                         \
+  break
+
+template <class Second>
+HUB_INLINE void binary_loop(Binary op, bool swapped, const float* a, Second second, float* y,
+                            int64_t count) {
+  switch (op) {
+    case Binary::add: HUB_PAIR(p + q);
+    case Binary::sub: HUB_PAIR(swapped ? q - p : p - q);
+    case Binary::mul: HUB_PAIR(p * q);
+    case Binary::div: HUB_PAIR(swapped ? q / p : p / q);
+    case Binary::max: HUB_PAIR(p > q ? p : q);
+    case Binary::min: HUB_PAIR(p < q ? p : q);
+  }
+}
+#undef HUB_PAIR
+
+HUB_VECTOR void same_part(Binary op, const float* a, const float* b, float* y, int64_t count) {
+  binary_loop(op, false, a, [b](int64_t i) { return b[i]; }, y, count);
+}
+
+HUB_VECTOR void scalar_part(Binary op, bool swapped, const float* a, float b, float* y,
+                            int64_t count) {
+  binary_loop(op, swapped, a, [b](int64_t) { return b; }, y, count);
+}
+
+HUB_VECTOR void channel_part(Binary op, bool swapped, const float* a, const float* b, float* y,
+                             int64_t pixels, int64_t block) {
+  for (int64_t p = 0; p < pixels; ++p) {
+    binary_loop(op, swapped, a + p * block, [b](int64_t i) { return b[i]; }, y + p * block, block);
+  }
+}
+
+HUB_VECTOR void affine_part(const float* x, const float* scale, const float* shift, float* y,
+                            int64_t pixels, int64_t block) {
+  for (int64_t p = 0; p < pixels; ++p) {
+#pragma omp simd
+    for (int64_t i = 0; i < block; ++i) {
+      y[p * block + i] = x[p * block + i] * scale[i] + shift[i];
+    }
+  }
+}
+
+/// body(from, count) on slices of [0, total), over the team when there is enough to do.
+template <class Body>
+void slices(int64_t total, Body body) {
+  if (total < worth_a_thread || omp_get_max_threads() == 1) {
+    body(int64_t{0}, total);
+    return;
+  }
+#pragma omp parallel
+  {
+    const int64_t team = omp_get_num_threads();
+    const int64_t part = ((total + team - 1) / team + 63) / 64 * 64;
+    const int64_t from = std::min(total, part * omp_get_thread_num());
+    body(from, std::min(part, total - from));
+  }
+}
+
+}  // namespace
+
+void softmax_rows(const float* x, float* y, int64_t rows, int64_t width) {
+#pragma omp parallel for if (rows * width >= worth_a_thread)
+  for (int64_t r = 0; r < rows; ++r) softmax_row(x + r * width, y + r * width, width, 1.0F);
+}
+
+void masked_softmax(float* scores, int64_t batch, int64_t rows, int64_t keys, float scale,
+                    const int64_t* keep) {
+#pragma omp parallel for if (batch * rows * keys >= worth_a_thread)
+  for (int64_t r = 0; r < batch * rows; ++r) {
+    float* row = scores + r * keys;
+    const int64_t* mask = keep == nullptr ? nullptr : keep + r / rows * keys;
+    if (mask != nullptr) {
+      // Out of reach of the largest kept score, whatever it is; exact zeros come out of the exponential's clamp times
+      // the mask below.
+      for (int64_t k = 0; k < keys; ++k) row[k] = mask[k] != 0 ? row[k] : -INFINITY;
+    }
+    softmax_row(row, row, keys, scale);
+    if (mask != nullptr) {
+      for (int64_t k = 0; k < keys; ++k) row[k] = mask[k] != 0 ? row[k] : 0.0F;
+    }
+  }
+}
+
+void layer_norm_rows(const float* x, const float* scale, const float* bias, float* y, int64_t rows,
+                     int64_t width, float epsilon) {
+#pragma omp parallel for if (rows * width >= worth_a_thread)
+  for (int64_t r = 0; r < rows; ++r) {
+    layer_norm_row(x + r * width, scale, bias, y + r * width, width, epsilon);
+  }
+}
+
+void elementwise(const Post& step, const float* x, float* y, int64_t count) {
+  const Kind kind = kind_of(step);
+  const auto a = static_cast<float>(step.a);
+  const auto b = static_cast<float>(step.b);
+  slices(count, [&](int64_t from, int64_t n) { elementwise_part(kind, a, b, x + from, y + from, n); });
+}
+
+void binary_same(Binary op, const float* a, const float* b, float* y, int64_t count) {
+  slices(count, [&](int64_t from, int64_t n) { same_part(op, a + from, b + from, y + from, n); });
+}
+
+void binary_scalar(Binary op, const float* a, float b, bool swapped, float* y, int64_t count) {
+  slices(count, [&](int64_t from, int64_t n) { scalar_part(op, swapped, a + from, b, y + from, n); });
+}
+
+void binary_channel(Binary op, const float* a, const float* b, bool swapped, float* y,
+                    int64_t groups, int64_t pixels, int64_t block) {
+  const int64_t size = pixels * block;
+#pragma omp parallel for if (groups * size >= worth_a_thread)
+  for (int64_t g = 0; g < groups; ++g) {
+    if (block == 1) {
+      scalar_part(op, swapped, a + g * size, b[g], y + g * size, size);
+    } else {
+      channel_part(op, swapped, a + g * size, b + g * block, y + g * size, pixels, block);
+    }
+  }
+}
+
+void affine_channel(const float* x, const float* scale, const float* shift, float* y, int64_t images,
+                    int64_t blocks, int64_t pixels, int64_t block) {
+  const int64_t size = pixels * block;
+#pragma omp parallel for if (images * blocks * size >= worth_a_thread)
+  for (int64_t g = 0; g < images * blocks; ++g) {
+    const int64_t c = g % blocks * block;
+    affine_part(x + g * size, scale + c, shift + c, y + g * size, pixels, block);
+  }
+}
+
+}  // namespace hub::onednn

@@ -1,0 +1,57 @@
+// The reference device: operators as they are defined, one after the other.
+#include <cstring>
+
+#include "base/error.h"
+#include "runtime/device/device.h"
+
+namespace hub {
+namespace {
+
+/// The call with its tensors, made once: views of the plan's memory.
+struct Bound {
+  OpCall call;
+  std::vector<Tensor> in, out;
+  std::vector<const Tensor*> in_ptr;
+  std::vector<Tensor*> out_ptr;
+};
+
+}  // namespace
+
+Prepared Reference::prepare(const OpCall& call, std::span<const Operand> in,
+                            std::span<const Spec> out) {
+  Prepared p;
+  p.in.resize(in.size());
+  p.out.resize(out.size());
+  p.how = "reference";
+  std::vector<Spec> in_specs(in.size());
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i].present) in_specs[i] = in[i].spec;
+  }
+  p.bind = [call, in_specs, out_specs = std::vector<Spec>(out.begin(), out.end())](
+               const Places& places) -> Step {
+    auto b = std::make_shared<Bound>();
+    b->call = call;
+    for (size_t i = 0; i < in_specs.size(); ++i) {
+      b->in.emplace_back(in_specs[i].dtype, in_specs[i].shape, nullptr, places.in[i]);
+    }
+    for (size_t i = 0; i < out_specs.size(); ++i) {
+      b->out.emplace_back(out_specs[i].dtype, out_specs[i].shape, nullptr, places.out[i]);
+    }
+    for (size_t i = 0; i < b->in.size(); ++i) {
+      b->in_ptr.push_back(in_specs[i].dtype == DType::none ? nullptr : &b->in[i]);
+    }
+    for (size_t i = 0; i < b->out.size(); ++i) {
+      b->out_ptr.push_back(call.out[i] == absent ? nullptr : &b->out[i]);
+    }
+    return [b] { b->call.op->forward({b->call.attrs, b->in_ptr, b->out_ptr}); };
+  };
+  return p;
+}
+
+Step Reference::reorder(const Spec& spec, const LayoutPtr& from, const void* src,
+                        const LayoutPtr& to, void* dst) {
+  if (from || to) fail(Code::unsupported, "the reference device knows the plain layout only");
+  return [src, dst, bytes = bytes_of(spec)] { std::memcpy(dst, src, bytes); };
+}
+
+}  // namespace hub

@@ -1,0 +1,311 @@
+// Paddle (Fluid) programs: block 0 rewritten call by call with the import rules of the operators.
+// Variables that are written again get a new value, and sequences carry their offsets along as a
+// value of their own.
+#include <algorithm>
+#include <climits>
+#include <set>
+
+#include "base/error.h"
+#include "runtime/import/import.h"
+#include "runtime/import/node.h"
+#include "runtime/import/paddle.pb.h"
+#include "runtime/import/paddle_params.h"
+
+namespace hub {
+namespace {
+
+enum VarKind { lod_tensor = 7, feed_list = 9, fetch_list = 10, reader = 15, raw = 17 };
+
+/// Attributes that say nothing about the result: who made the call, and where in whose Python file.
+const std::set<std::string_view> ignored_attributes = {
+    "op_callstack", "op_device", "op_namescope", "op_role", "op_role_var", "with_quant_attr"};
+
+Attr read_scalar(const fluid::Scalar& s) {
+  switch (s.type()) {
+    case 1: return int64_t{s.b()};
+    case 2: return s.i();
+    case 3: return s.r();
+    default: fail(Code::unsupported, "a scalar of kind ", s.type());
+  }
+}
+
+Attr read_scalars(const fluid::Attr& a) {
+  std::vector<double> reals;
+  std::vector<int64_t> ints;
+  for (const fluid::Scalar& s : a.scalars()) {
+    const Attr value = read_scalar(s);
+    if (const auto* i = std::get_if<int64_t>(&value)) ints.push_back(*i);
+    reals.push_back(s.type() == 3 ? s.r() : static_cast<double>(std::get<int64_t>(value)));
+  }
+  if (ints.size() == reals.size()) return ints;
+  return reals;
+}
+
+Attr read_attribute(const fluid::Attr& a) {
+  switch (a.type()) {
+    case 0: return int64_t{a.i()};
+    case 1: return static_cast<double>(a.f());
+    case 2: return a.s();
+    case 3: return std::vector<int64_t>(a.ints().begin(), a.ints().end());
+    case 4: return std::vector<double>(a.floats().begin(), a.floats().end());
+    case 5: return std::vector<std::string>(a.strings().begin(), a.strings().end());
+    case 6: return int64_t{a.b()};
+    case 7: return std::vector<int64_t>(a.bools().begin(), a.bools().end());
+    case 9: return a.l();
+    case 11: return std::vector<int64_t>(a.longs().begin(), a.longs().end());
+    case 12: return std::vector<double>(a.float64s().begin(), a.float64s().end());
+    case 13: return a.var_name();
+    case 14: return std::vector<std::string>(a.vars_name().begin(), a.vars_name().end());
+    case 15: return a.float64();
+    case 16: return read_scalar(a.scalar());
+    case 17: return read_scalars(a);
+    default: fail(Code::unsupported, "it is of kind ", a.type());
+  }
+}
+
+bool has_block(const fluid::Op& op) {
+  return std::any_of(op.attrs().begin(), op.attrs().end(),
+                     [](const auto& a) { return a.type() == 8 || a.type() == 10; });
+}
+
+bool is_feed_or_fetch(const fluid::Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
+
+/// Every operator that has no rule, in one message.
+void refuse_missing(const fluid::Block& block, int64_t version) {
+  std::set<std::string> missing;
+  for (const fluid::Op& op : block.ops()) {
+    if (is_feed_or_fetch(op)) continue;
+    if (has_block(op)) {
+      missing.insert(op.type() + " (it owns a block)");
+    } else if (!find_import("paddle:" + op.type())) {
+      missing.insert(op.type());
+    }
+  }
+  if (missing.empty()) return;
+  std::string list;
+  for (const std::string& type : missing) list += concat(list.empty() ? "" : ", ", type);
+  fail(Code::unsupported, missing.size() == 1 ? "this operator" : "these operators",
+       " cannot be imported yet: ", list, " (program version ", version, ")");
+}
+
+class Block {
+ public:
+  Block(const fluid::Program& from, const RelPath& path) : block_(from.blocks(0)), path_(path) {
+    version_ = static_cast<int>(std::clamp<int64_t>(from.version().version(), 0, INT_MAX));
+    for (const fluid::Var& var : block_.vars())
+      if (!vars_.emplace(var.name(), &var).second)
+        fail(Code::refused, "variable '", var.name(), "' is declared twice");
+  }
+
+  Program import(const Files& files, const std::string& params) {
+    refuse_missing(block_, version_);
+    read_parameters(files, params);
+    for (const fluid::Op* op : by_column("feed")) add_feed(*op);
+    for (const fluid::Op& op : block_.ops())
+      if (!is_feed_or_fetch(op)) add_op(op);
+    for (const fluid::Op* op : by_column("fetch")) add_fetch(*op);
+    if (program_.outputs.empty()) fail(Code::refused, "it fetches nothing");
+    program_.check();
+    return std::move(program_);
+  }
+
+ private:
+  /// What a name stands for at this point of the program; `offsets` is empty where there are no
+  /// sequences.
+  struct Current {
+    Var var, offsets;
+  };
+
+  const fluid::Var& declared(const std::string& name) const {
+    const auto it = vars_.find(name);
+    if (it == vars_.end()) fail(Code::refused, "variable '", name, "' is not declared");
+    return *it->second;
+  }
+
+  Spec spec_of(const fluid::Var& var) const {
+    const std::string what = concat("variable '", var.name(), "'");
+    if (!var.has_type() || !var.type().has_type()) fail(Code::refused, what, " has no type");
+    if (var.type().type() != lod_tensor)
+      fail(Code::unsupported, what, " is no tensor (type ", var.type().type(), ")");
+    return paddle_spec(var.type().lod_tensor().tensor(), what);
+  }
+
+  void read_parameters(const Files& files, const std::string& params) {
+    std::vector<const fluid::Var*> stored;  // sorted by name, as vars_ is
+    for (const auto& [name, var] : vars_) {
+      const int kind = var->type().type();
+      if (var->persistable() && kind != feed_list && kind != fetch_list && kind != reader &&
+          kind != raw)
+        stored.push_back(var);
+    }
+    if (!params.empty()) {
+      within(params, [&] {
+        PaddleRecords records(files.open(RelPath::parse(params)));
+        for (const fluid::Var* var : stored) add_parameter(*var, records);
+        records.finish();
+      });
+      return;
+    }
+    for (const fluid::Var* var : stored) {
+      const RelPath file = path_.sibling(var->name());
+      within(file.str(), [&] {
+        PaddleRecords records(files.open(file));
+        add_parameter(*var, records);
+        records.finish();
+      });
+    }
+  }
+
+  void add_parameter(const fluid::Var& var, PaddleRecords& records) {
+    const Tensor tensor = records.next(var.name(), spec_of(var));
+    current_.emplace(var.name(), Current{constant(program_, tensor, var.name()), {}});
+  }
+
+  /// The feed or fetch calls in the order of the caller's lists, which is not that of the file.
+  std::vector<const fluid::Op*> by_column(std::string_view type) const {
+    std::map<int, const fluid::Op*> columns;
+    for (const fluid::Op& op : block_.ops()) {
+      if (op.type() != type) continue;
+      int column = 0;
+      for (const fluid::Attr& a : op.attrs())
+        if (a.name() == "col") column = a.i();
+      if (!columns.emplace(column, &op).second)
+        fail(Code::refused, "two ", type, " operators have column ", column);
+    }
+    std::vector<const fluid::Op*> ops;
+    for (const auto& [column, op] : columns) ops.push_back(op);
+    return ops;
+  }
+
+  static const std::string& only_argument(const fluid::Op& op, const fluid::Op::Slot* slot) {
+    if (!slot || slot->arguments_size() != 1)
+      fail(Code::refused, "a ", op.type(), " operator must name one variable");
+    return slot->arguments(0);
+  }
+
+  void add_feed(const fluid::Op& op) {
+    const std::string& name = only_argument(op, op.outputs_size() == 1 ? &op.outputs(0) : nullptr);
+    const fluid::Var& var = declared(name);
+    const Spec spec = spec_of(var);
+    const int levels = var.type().lod_tensor().lod_level();
+    if (levels < 0 || levels > 1)
+      fail(Code::unsupported, "input '", name, "' has ", levels,
+           " levels of sequences; 1 can be imported");
+    if (current_.contains(name))
+      fail(Code::refused, "input '", name, "' is fed twice, or a parameter");
+    Current& input = current_[name];
+    input.var = {&program_, program_.add_input(name, spec)};
+    if (levels == 1)
+      input.offsets = {&program_, program_.add_input(name + ".offsets", {DType::i64, {-1}})};
+  }
+
+  void add_op(const fluid::Op& op) {
+    const std::string title = concat(op.type(), " '", first_output(op), "'");
+    ImportNode node(program_, op.type(), first_output(op), version_);
+    for (const fluid::Op::Slot& slot : op.inputs()) {
+      Vars vars;
+      for (const std::string& name : slot.arguments()) {
+        const Current& argument = read(name, title);
+        vars.push_back(argument.var);
+        if (vars.size() == 1 && argument.offsets)
+          node.in_offsets_.emplace(slot.parameter(), argument.offsets);
+      }
+      if (!vars.empty() && !node.slots_.emplace(slot.parameter(), std::move(vars)).second)
+        fail(Code::refused, title, ": slot ", slot.parameter(), " is there twice");
+    }
+    for (const fluid::Op::Slot& slot : op.outputs())
+      node.wanted_slots_[slot.parameter()] = static_cast<size_t>(slot.arguments_size());
+    for (const fluid::Attr& a : op.attrs())
+      if (!ignored_attributes.contains(a.name()))
+        within(concat(title, ": attribute '", a.name(), "'"),
+               [&] { node.attrs.set(a.name(), read_attribute(a)); });
+    const size_t before = program_.ops.size();
+    find_import("paddle:" + op.type())->make(node);
+    for (size_t i = before; i < program_.ops.size(); ++i)
+      if (program_.ops[i].name.empty()) program_.ops[i].name = node.name;
+    for (const fluid::Op::Slot& slot : op.outputs()) write(slot, node);
+  }
+
+  static std::string first_output(const fluid::Op& op) {
+    for (const fluid::Op::Slot& slot : op.outputs())
+      if (slot.arguments_size() > 0) return slot.arguments(0);
+    return {};
+  }
+
+  const Current& read(const std::string& name, std::string_view reader) const {
+    const auto it = current_.find(name);
+    if (it == current_.end())
+      fail(Code::refused, reader, " reads '", name, "' before it is written");
+    if (!it->second.var)
+      fail(Code::unsupported, reader, " needs '", name,
+           "', an output that its operator does not give here");
+    return it->second;
+  }
+
+  void write(const fluid::Op::Slot& slot, const ImportNode& node) {
+    const Var offsets = offsets_of(slot.parameter(), node);
+    const auto it = node.out_slots_.find(slot.parameter());
+    const Vars given = it == node.out_slots_.end() ? Vars{} : it->second;
+    for (int k = 0; k < slot.arguments_size(); ++k) {
+      const Var v = static_cast<size_t>(k) < given.size() ? given[static_cast<size_t>(k)] : Var{};
+      Current& current = current_[slot.arguments(k)];
+      // Running statistics are written onto the parameters they were read from, which inference
+      // leaves as they are.
+      if (!v && current.var && current.var.constant()) continue;
+      if (v && program_[v.id].name.starts_with('%')) program_.rename(v.id, slot.arguments(k));
+      current = {v, offsets};
+    }
+  }
+
+  /// What the rule said, otherwise the offsets of the main input.
+  static Var offsets_of(const std::string& slot, const ImportNode& node) {
+    if (const auto it = node.out_offsets_.find(slot); it != node.out_offsets_.end())
+      return it->second;
+    for (std::string_view main : {"X", "Input", "Ids"})
+      if (const auto it = node.in_offsets_.find(main); it != node.in_offsets_.end())
+        return it->second;
+    return node.in_offsets_.empty() ? Var{} : node.in_offsets_.begin()->second;
+  }
+
+  void add_fetch(const fluid::Op& op) {
+    const std::string& name = only_argument(op, op.inputs_size() == 1 ? &op.inputs(0) : nullptr);
+    Var v = read(name, "fetch").var;
+    const auto in = [&](const std::vector<ValueId>& ids) {
+      return std::find(ids.begin(), ids.end(), v.id) != ids.end();
+    };
+    if (program_[v.id].constant || in(program_.inputs) || in(program_.outputs)) {
+      v = apply("identity", {v});
+      program_.rename(v.id, name);
+    }
+    const auto it = vars_.find(name);
+    if (it != vars_.end() && it->second->type().type() == lod_tensor)
+      program_[v.id].declared = spec_of(*it->second);
+    program_.outputs.push_back(v.id);
+  }
+
+  const fluid::Block& block_;
+  const RelPath& path_;
+  int version_ = 0;
+  std::map<std::string, const fluid::Var*> vars_;
+  std::map<std::string, Current> current_;
+  Program program_;
+};
+
+}  // namespace
+
+Program import_paddle(const Files& files, const RelPath& program, const std::string& params) {
+  const MappedFile file = files.open(program);
+  return within(concat("Paddle program ", program.str()), [&] {
+    if (file.text().starts_with('{'))
+      fail(Code::unsupported,
+           "it is a PIR program of Paddle 3 (JSON); export it with FLAGS_enable_pir_api=0");
+    if (file.size() > INT_MAX) fail(Code::refused, "it is larger than 2 GiB");
+    fluid::Program message;
+    if (!message.ParseFromArray(file.bytes().data(), static_cast<int>(file.size())))
+      fail(Code::refused, "it is no Paddle program, or a damaged one");
+    if (message.blocks_size() == 0) fail(Code::refused, "it has no blocks");
+    return Block(message, program).import(files, params);
+  });
+}
+
+}  // namespace hub

@@ -1,0 +1,96 @@
+// attention(q, k, v, mask?) heads, scale: softmax(q · k' · scale) · v for each head; q is [B, S,
+// heads * D], k and v are [B, S_k, heads * D]. mask [B, S_k]: numbers equal to 0 are positions to
+// ignore. scale: 1 / sqrt(D) when not given.
+#include <cmath>
+
+#include "runtime/ops/gemm.h"
+#include "runtime/ops/nn.h"
+
+namespace hub {
+namespace {
+
+std::vector<Spec> infer_attention(const Infer& infer) {
+  const Spec& q = real_input(infer, 0, 3, 3);
+  const Spec& k = real_input(infer, 1, 3, 3);
+  const Spec& v = real_input(infer, 2, 3, 3);
+  const int64_t heads = infer.attrs.i("heads");
+  const bool fits = k.dtype == q.dtype && v.dtype == q.dtype && k.shape[0] == q.shape[0] &&
+                    v.shape[0] == q.shape[0] && k.shape[2] == q.shape[2] &&
+                    v.shape[1] == k.shape[1];
+  if (!fits)
+    fail(Code::refused, "queries ", q.str(), ", keys ", k.str(), " and values ", v.str(),
+         " do not fit");
+  if (heads < 1 || q.shape[2] % heads != 0 || v.shape[2] % heads != 0) {
+    fail(Code::refused, heads, " heads of ", q.shape[2], " and ", v.shape[2], " features");
+  }
+  if (infer.has(3)) {
+    check_type(infer, 3, Everything{});
+    if (!(infer.in(3).shape == Shape{k.shape[0], k.shape[1]}))
+      fail(Code::refused, "a mask of ", infer.in(3).str());
+  }
+  return {{q.dtype, {q.shape[0], q.shape[1], v.shape[2]}}};
+}
+
+/// Softmax of one line of scores; where keep is 0 the result is 0. With nothing to keep, all are 0.
+template <class T>
+void masked_softmax(T* line, const float* keep, int64_t count) {
+  T most = -std::numeric_limits<T>::infinity();
+  for (int64_t i = 0; i < count; ++i) {
+    if (keep == nullptr || keep[i] != 0) most = std::max(most, line[i]);
+  }
+  T sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    line[i] = keep == nullptr || keep[i] != 0 ? std::exp(line[i] - most) : T{0};
+    sum += line[i];
+  }
+  const T scale = sum > 0 ? 1 / sum : T{0};
+  for (int64_t i = 0; i < count; ++i) line[i] *= scale;
+}
+
+template <class T>
+void attention(const Call& call) {
+  const Shape& q = call.x(0).shape();
+  const Shape& v = call.x(2).shape();
+  const int64_t heads = call.attrs.i("heads");
+  const int64_t queries = q[1];
+  const int64_t keys = v[1];
+  const int64_t d = q[2] / heads;
+  const int64_t e = v[2] / heads;
+  const auto scale = static_cast<T>(call.attrs.f("scale", 1 / std::sqrt(static_cast<double>(d))));
+  const auto mask = call.has(3) ? call.x(3).to_floats() : std::vector<float>{};
+  parallel(q[0] * heads, 1, [&](int64_t begin, int64_t end) {
+    std::vector<T> scores(static_cast<size_t>(queries * keys));
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t b = i / heads;
+      const int64_t h = i % heads;
+      auto matrix = [&](size_t input, int64_t rows, int64_t width, bool transposed) {
+        const T* data = call.x(input).data<T>() + b * rows * heads * width + h * width;
+        return transposed ? Matrix<T>{data, 1, heads * width} : Matrix<T>{data, heads * width, 1};
+      };
+      gemm(queries, keys, d, matrix(0, queries, d, false), matrix(1, keys, d, true), scores.data(),
+           keys);
+      for (T& s : scores) s *= scale;
+      for (int64_t r = 0; r < queries; ++r) {
+        masked_softmax(scores.data() + r * keys, mask.empty() ? nullptr : mask.data() + b * keys,
+                       keys);
+      }
+      T* y = call.y().data<T>() + b * queries * heads * e + h * e;
+      gemm(queries, e, keys, Matrix<T>{scores.data(), keys, 1}, matrix(2, keys, e, false), y,
+           heads * e);
+    }
+  });
+}
+
+void forward_attention(const Call& call) {
+  dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() { attention<T>(call); });
+}
+
+}  // namespace
+
+const OpDef attention_op = {.name = "attention",
+                            .min_inputs = 3,
+                            .max_inputs = 4,
+                            .infer = infer_attention,
+                            .forward = widened<forward_attention>};
+
+}  // namespace hub

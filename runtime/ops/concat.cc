@@ -1,0 +1,180 @@
+// concat(x…) along `axis`; split(x, sizes?) along `axis` (0) into the sizes given or `count` equal
+// parts, the last one smaller when it does not divide; one size of -1 is what is left.
+#include <algorithm>
+
+#include "runtime/ops/rules.h"
+
+namespace hub {
+namespace {
+
+std::vector<Spec> infer_concat(const Infer& in) {
+  Spec out = in.in(0);
+  const size_t axis = axis_of(in.attrs.i("axis"), out.shape.rank());
+  for (size_t i = 1; i < in.size(); ++i) {
+    check_same_type(in, 0, i);
+    Shape rest = in.in(i).shape;
+    if (rest.rank() == out.shape.rank()) {
+      const int64_t length = rest[axis];
+      rest[axis] = out.shape[axis];
+      if (rest == out.shape) {
+        out.shape[axis] += length;
+        continue;
+      }
+    }
+    fail(Code::refused, "input ", i, " is ", in.in(i).str(), ", which cannot follow ",
+         in.in(0).str(), " along axis ", axis);
+  }
+  return {out};
+}
+
+/// Bytes of one step along the outer dimensions.
+size_t row_bytes(const Tensor& t, size_t axis) {
+  return static_cast<size_t>(t.shape().numel(axis, t.shape().rank())) * size_of(t.dtype());
+}
+
+void forward_concat(const Call& call) {
+  Tensor& y = call.y();
+  const size_t axis = axis_of(call.attrs.i("axis"), y.shape().rank());
+  const int64_t outer = y.shape().numel(0, axis);
+  const size_t y_row = row_bytes(y, axis);
+  size_t at = 0;
+  for (const Tensor* x : call.in) {
+    const size_t row = row_bytes(*x, axis);
+    for (int64_t o = 0; o < outer; ++o) {
+      std::copy_n(x->data<std::byte>() + o * row, row, y.data<std::byte>() + o * y_row + at);
+    }
+    at += row;
+  }
+}
+
+std::vector<int64_t> parts(int64_t length, const Attrs& attrs, std::vector<int64_t> sizes) {
+  if (sizes.empty()) {
+    const int64_t count = attrs.i("count");
+    if (count < 1 || count > std::max<int64_t>(length, 1))
+      fail(Code::refused, length, " rows into ", count, " parts");
+    const int64_t part = (length + count - 1) / count;
+    for (int64_t i = 0; i < count; ++i)
+      sizes.push_back(std::clamp<int64_t>(length - i * part, 0, part));
+    return sizes;
+  }
+  int64_t left = length;
+  int64_t* open = nullptr;
+  for (int64_t& s : sizes) {
+    if (s == -1 && open == nullptr) {
+      open = &s;
+    } else if (s < 0 || s > left) {
+      fail(Code::refused, "a part of ", s, " where ", left, " of ", length, " rows are left");
+    } else {
+      left -= s;
+    }
+  }
+  if (open != nullptr) {
+    *open = left;
+  } else if (left != 0) {
+    fail(Code::refused, "the parts add up to ", length - left, " of ", length, " rows");
+  }
+  return sizes;
+}
+
+std::vector<Spec> infer_split(const Infer& in) {
+  const Spec& x = in.in(0);
+  const size_t axis = axis_of(in.attrs.i("axis", 0), x.shape.rank());
+  std::vector<Spec> out;
+  for (int64_t rows : parts(x.shape[axis], in.attrs, ints_of(in, 1, {}))) {
+    out.push_back(x);
+    out.back().shape[axis] = rows;
+  }
+  return out;
+}
+
+void forward_split(const Call& call) {
+  const Tensor& x = call.x(0);
+  const AxisView view(x.shape(), axis_of(call.attrs.i("axis", 0), x.shape().rank()));
+  const auto sizes =
+      parts(view.length, call.attrs, call.has(1) ? call.x(1).to_ints() : std::vector<int64_t>{});
+  const size_t bytes = static_cast<size_t>(view.inner) * size_of(x.dtype());
+  int64_t at = 0;
+  for (size_t i = 0; i < call.out.size(); at += sizes[i++]) {
+    if (call.out[i] == nullptr) continue;
+    const size_t row = static_cast<size_t>(sizes[i]) * bytes;
+    for (int64_t o = 0; o < view.outer; ++o) {
+      std::copy_n(x.data<std::byte>() + static_cast<size_t>(o * view.length + at) * bytes, row,
+                  call.out[i]->data<std::byte>() + static_cast<size_t>(o) * row);
+    }
+  }
+}
+
+// ---- import rules ----
+
+void onnx_concat(ImportNode& n) {
+  n.out(0, apply("concat", n.positional_, {{"axis", n.attrs.i("axis", 1)}}));
+}
+
+void onnx_split(ImportNode& n) {
+  Attrs attrs{{"axis", n.attrs.i("axis", 0)}};
+  const Var sizes = ints_input(n, 1, "split");
+  if (!sizes) attrs.set("count", n.attrs.i("num_outputs", static_cast<int64_t>(n.outputs())));
+  const Vars parts = apply(split_op, {n.need(0), sizes}, attrs, n.outputs());
+  for (size_t i = 0; i < parts.size(); ++i) n.out(i, parts[i]);
+}
+
+int64_t paddle_axis(ImportNode& n) {
+  const Var given = n.in("AxisTensor");
+  return given ? n.known(given).to_ints().at(0) : n.attrs.i("axis", 0);
+}
+
+void paddle_concat(ImportNode& n) {
+  n.need("X");
+  n.out("Out", apply("concat", n.all("X"), {{"axis", paddle_axis(n)}}));
+}
+
+void paddle_split(ImportNode& n) {
+  const auto sections = n.attrs.ints("sections");
+  Attrs attrs{{"axis", paddle_axis(n)}};
+  const size_t count = n.wanted("Out");
+  if (sections.empty()) attrs.set("count", static_cast<int64_t>(count));
+  n.out_all("Out", apply(split_op, {n.need("X"), sections.empty() ? Var{} : ints(n, sections)},
+                         attrs, count));
+}
+
+void paddle_stack(ImportNode& n) {
+  n.need("X");
+  const int64_t axis = n.attrs.i("axis", 0);
+  Vars all = n.all("X");
+  for (Var& v : all) v = apply("unsqueeze", {v, ints(n, {axis})});
+  n.out("Y", apply("concat", all, {{"axis", axis}}));
+}
+
+void paddle_unstack(ImportNode& n) {
+  const int64_t axis = n.attrs.i("axis", 0);
+  const size_t count = n.wanted("Y");
+  Vars all = apply(split_op, {n.need("X")},
+                   {{"axis", axis}, {"count", static_cast<int64_t>(count)}}, count);
+  for (Var& v : all) v = apply("squeeze", {v, ints(n, {axis})});
+  n.out_all("Y", all);
+}
+
+}  // namespace
+
+const OpDef concat_op = {
+    .name = "concat",
+    .max_inputs = -1,
+    .infer = infer_concat,
+    .forward = forward_concat,
+    .imports = {{"onnx:Concat", onnx_concat},
+                {"paddle:concat", paddle_concat},
+                {"paddle:stack", paddle_stack}},
+};
+
+const OpDef split_op = {
+    .name = "split",
+    .max_inputs = 2,
+    .outputs = -1,
+    .infer = infer_split,
+    .forward = forward_split,
+    .imports = {{"onnx:Split", onnx_split},
+                {"paddle:split", paddle_split},
+                {"paddle:unstack", paddle_unstack}},
+};
+
+}  // namespace hub

@@ -1,0 +1,100 @@
+// Repeating: expand(x, shape) broadcasts x and shape together; tile(x, repeats) lays copies side by
+// side along each dimension.
+#include <algorithm>
+
+#include "runtime/ops/rules.h"
+
+namespace hub {
+namespace {
+
+std::vector<Spec> infer_expand(const Infer& in) {
+  return {{in.in(0).dtype, broadcast(in.in(0).shape, Shape(ints_of(in, 1)))}};
+}
+
+void forward_expand(const Call& call) {
+  copy_strided(call.x(0), 0, broadcast_strides(call.x(0).shape(), call.y().shape()), call.y());
+}
+
+std::vector<Spec> infer_tile(const Infer& in) {
+  Spec out = in.in(0);
+  const auto repeats = ints_of(in, 1);
+  if (repeats.size() != out.shape.rank())
+    fail(Code::refused, repeats.size(), " repeats for ", out.str());
+  for (size_t d = 0; d < repeats.size(); ++d) {
+    if (repeats[d] < 0 || __builtin_mul_overflow(out.shape[d], repeats[d], &out.shape[d])) {
+      fail(Code::refused, "dimension ", d, " of ", in.in(0).str(), " ", repeats[d], " times");
+    }
+  }
+  return {out};
+}
+
+void forward_tile(const Call& call) {
+  // Seen with each dimension split into [repeats, length], a tile is a broadcast; one dimension
+  // after the other keeps the rank below its limit.
+  const Shape& from = call.x(0).shape();
+  const Shape& to = call.y().shape();
+  if (to.numel() == 0) return;
+  Tensor done = call.x(0);
+  for (size_t d = from.rank(); d-- > 0;) {
+    const int64_t repeats = to[d] / from[d];
+    if (repeats == 1) continue;
+    const AxisView view(done.shape(), d);
+    const Shape split{view.outer, repeats, view.length * view.inner};
+    Tensor next(done.dtype(), split);
+    copy_strided(done, 0, {view.length * view.inner, 0, 1}, next);
+    Shape shape = done.shape();
+    shape[d] = to[d];
+    done = next.reshaped(shape);
+  }
+  std::copy_n(done.data<std::byte>(), done.bytes(), call.y().data<std::byte>());
+}
+
+// ---- import rules ----
+
+/// Opset 1 took the number of tiles and one axis.
+void onnx_tile(ImportNode& n) {
+  if (n.version < 6) n.refuse("opset ", n.version, ", 6 or newer is supported");
+  n.out(0, apply("tile", {n.need(0), n.need(1)}));
+}
+
+/// -1 keeps the dimension, as 1 does in a broadcast.
+void paddle_expand(ImportNode& n) {
+  auto shape = n.attrs.ints("shape");
+  for (int64_t& d : shape) d = d == -1 ? 1 : d;
+  n.attrs.set("shape", shape);
+  const Var wanted = ints_slot(n, "expand_shapes_tensor", "Shape", "shape");
+  n.out("Out", apply("expand", {n.need("X"), wanted}));
+}
+void paddle_tile(ImportNode& n) {
+  const Var repeats = ints_slot(n, "repeat_times_tensor", "RepeatTimes", "repeat_times");
+  n.out("Out", apply("tile", {n.need("X"), repeats}));
+}
+/// The first version of expand is a tile.
+void paddle_expand_v1(ImportNode& n) {
+  const Var repeats = ints_slot(n, "expand_times_tensor", "ExpandTimes", "expand_times");
+  n.out("Out", apply("tile", {n.need("X"), repeats}));
+}
+
+}  // namespace
+
+const OpDef expand_op = {
+    .name = "expand",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_expand,
+    .forward = forward_expand,
+    .imports = {{"onnx:Expand", onnx_same<"expand">}, {"paddle:expand_v2", paddle_expand}},
+};
+
+const OpDef tile_op = {
+    .name = "tile",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_tile,
+    .forward = forward_tile,
+    .imports = {{"onnx:Tile", onnx_tile},
+                {"paddle:tile", paddle_tile},
+                {"paddle:expand", paddle_expand_v1}},
+};
+
+}  // namespace hub

@@ -1,0 +1,158 @@
+// Tensors out of numbers: fill(shape), every element the one of attribute `value` (float32 0 when
+// absent); range(start, limit, delta), three scalars of one type. Constants of files are values of
+// the program, not calls.
+#include <cmath>
+
+#include "runtime/ops/rules.h"
+
+namespace hub {
+namespace {
+
+std::vector<Spec> infer_fill(const Infer& in) {
+  DType dtype = DType::f32;
+  if (in.attrs.has("value")) {
+    const Tensor& value = in.attrs.tensor("value");
+    if (value.numel() != 1)
+      fail(Code::refused, "'value' is ", value.spec().str(), ": one number is wanted");
+    dtype = value.dtype();
+  }
+  return {{dtype, Shape(ints_of(in, 0))}};
+}
+
+void forward_fill(const Call& call) {
+  const Tensor value = call.attrs.has("value") ? call.attrs.tensor("value") : Tensor::scalar(0);
+  copy_strided(value, 0, {}, call.y());
+}
+
+/// The number of steps of a range.
+int64_t steps(const Tensor& start, const Tensor& limit, const Tensor& delta) {
+  double count = 0;
+  dispatch(Numbers{}, start.dtype(), [&]<class T>() {
+    const auto by = static_cast<double>(*delta.data<T>());
+    if (by == 0) fail(Code::refused, "a range with a step of 0");
+    count = std::ceil(
+        (static_cast<double>(*limit.data<T>()) - static_cast<double>(*start.data<T>())) / by);
+  });
+  if (!(count > 0)) return 0;
+  if (count > 0x1p40) fail(Code::refused, "a range of ", count, " numbers");
+  return static_cast<int64_t>(count);
+}
+
+std::vector<Spec> infer_range(const Infer& in) {
+  check_type(in, 0, Numbers{});
+  for (size_t i : {0, 1, 2}) {
+    check_same_type(in, 0, i);
+    if (in.in(i).shape.numel() != 1)
+      fail(Code::refused, "input ", i, " is ", in.in(i).str(), ": one number is wanted");
+  }
+  return {{in.in(0).dtype, {steps(in.value(0), in.value(1), in.value(2))}}};
+}
+
+void forward_range(const Call& call) {
+  const int64_t n = call.y().numel();
+  dispatch(Numbers{}, call.y().dtype(), [&]<class T>() {
+    using W = wide_t<T>;
+    const auto start = static_cast<W>(*call.x(0).data<T>());
+    const auto delta = static_cast<W>(*call.x(2).data<T>());
+    T* y = call.y().data<T>();
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<T>(start + static_cast<W>(i) * delta);
+  });
+}
+
+// ---- import rules ----
+
+void onnx_constant_of_shape(ImportNode& n) { n.out(0, apply("fill", {n.need(0)}, n.attrs)); }
+
+/// The number to fill with: `str_value` wins over `value` when it is not empty.
+Tensor fill_value(const ImportNode& n) {
+  const DType dtype = n.attrs.has("dtype") ? paddle_type(n, "dtype") : DType::f32;
+  const auto text = n.attrs.s("str_value", "");
+  double value = n.attrs.f("value", 0);
+  if (!text.empty()) {
+    char* end = nullptr;
+    value = std::strtod(text.c_str(), &end);
+    if (*end != '\0') n.refuse("str_value is '", text, "': a number is wanted");
+  }
+  return scalar_of(dtype, value);
+}
+
+void paddle_fill_constant(ImportNode& n) {
+  const Var shape = ints_slot(n, "ShapeTensorList", "ShapeTensor", "shape");
+  if (!shape) n.refuse("no shape is given");
+  if (const Var value = n.in("ValueTensor")) return n.out("Out", apply("expand", {value, shape}));
+  n.out("Out", apply("fill", {shape}, {{"value", fill_value(n)}}));
+}
+
+/// The shape of the attribute, with dimension output_dim_idx replaced by dimension input_dim_idx of
+/// Input.
+void paddle_fill_like_batch(ImportNode& n) {
+  const auto shape = n.attrs.ints("shape");
+  const auto rank = static_cast<int64_t>(shape.size());
+  const int64_t to = n.attrs.i("output_dim_idx", 0);
+  const int64_t from = n.attrs.i("input_dim_idx", 0);
+  if (to < 0 || to >= rank)
+    n.refuse("output_dim_idx is ", to, " for a shape of ", rank, " dimensions");
+  const Var batch = apply("shape", {n.need("Input")}, {{"start", from}, {"end", from + 1}});
+  const Var wanted = apply("concat",
+                           {ints(n, {shape.begin(), shape.begin() + to}), batch,
+                            ints(n, {shape.begin() + to + 1, shape.end()})},
+                           {{"axis", int64_t{0}}});
+  n.out("Out", apply("fill", {wanted}, {{"value", fill_value(n)}}));
+}
+
+/// fill_zeros_like and fill_any_like; a dtype of -1 is that of X.
+void paddle_fill_like(ImportNode& n) {
+  const Var x = n.need("X");
+  const double value = n.attrs.f("value", 0);
+  const bool same = n.attrs.i("dtype", -1) == -1;
+  const Var one = same ? scalar_like(n, x, value)
+                       : constant(n.program, scalar_of(paddle_type(n, "dtype"), value));
+  n.out("Out", apply("expand", {one, apply("shape", {x})}));
+}
+
+void paddle_range(ImportNode& n) {
+  n.out("Out", apply("range", {n.need("Start"), n.need("End"), n.need("Step")}));
+}
+
+/// A constant written into the program: the list for the type that is filled.
+void paddle_assign_value(ImportNode& n) {
+  const DType dtype = paddle_type(n, "dtype");
+  std::vector<double> numbers;
+  for (const auto* name :
+       {"fp32_values", "fp64_values", "int32_values", "int64_values", "bool_values"}) {
+    if (numbers.empty() && n.attrs.has(name)) numbers = n.attrs.floats(name);
+  }
+  const Shape shape(n.attrs.ints("shape"));
+  if (shape.numel() != static_cast<int64_t>(numbers.size()))
+    n.refuse(numbers.size(), " values for ", shape.str());
+  Tensor t(dtype, shape);
+  dispatch(Everything{}, dtype, [&]<class T>() {
+    for (size_t i = 0; i < numbers.size(); ++i) t.data<T>()[i] = convert<T>(numbers[i]);
+  });
+  n.out("Out", constant(n.program, std::move(t)));
+}
+
+}  // namespace
+
+const OpDef fill_op = {
+    .name = "fill",
+    .infer = infer_fill,
+    .forward = forward_fill,
+    .imports = {{"onnx:ConstantOfShape", onnx_constant_of_shape},
+                {"paddle:fill_constant", paddle_fill_constant},
+                {"paddle:fill_constant_batch_size_like", paddle_fill_like_batch},
+                {"paddle:fill_zeros_like", paddle_fill_like},
+                {"paddle:fill_any_like", paddle_fill_like},
+                {"paddle:assign_value", paddle_assign_value}},
+};
+
+const OpDef range_op = {
+    .name = "range",
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_range,
+    .forward = forward_range,
+    .imports = {{"onnx:Range", onnx_same<"range">}, {"paddle:range", paddle_range}},
+};
+
+}  // namespace hub

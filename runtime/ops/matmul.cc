@@ -1,0 +1,179 @@
+// Matrix products: NumPy's matmul with transposed operands, a bias and what was fused behind it.
+#include <limits>
+
+#include "runtime/ops/gemm.h"
+#include "runtime/ops/nn.h"
+#include "runtime/ops/post.h"
+#include "runtime/ops/rules.h"
+
+namespace hub {
+namespace {
+
+using MatmulTypes = decltype(Floats{} + Types<int32_t, int64_t, uint32_t, uint64_t>{});
+
+/// One operand as matrices [rows, cols], after its transpose.
+struct Operand {
+  Shape batch;
+  int64_t rows, cols, row_step, col_step;
+  bool vector;
+
+  Operand(const Shape& s, bool transposed, bool left) : vector(s.rank() == 1) {
+    if (vector) {
+      rows = left ? 1 : s[0];
+      cols = left ? s[0] : 1;
+      row_step = col_step = 1;
+      return;
+    }
+    for (size_t d = 0; d + 2 < s.rank(); ++d) batch.push_back(s[d]);
+    rows = s[s.rank() - 2];
+    cols = row_step = s.back();
+    col_step = 1;
+    if (transposed) {
+      std::swap(rows, cols);
+      std::swap(row_step, col_step);
+    }
+  }
+};
+
+struct Product {
+  Operand a, b;
+  Shape batch, y;
+
+  Product(const Attrs& attrs, const Shape& x, const Shape& w)
+      : a(x, attrs.i("trans_a", 0) != 0, true), b(w, attrs.i("trans_b", 0) != 0, false) {
+    if (a.cols != b.rows)
+      fail(Code::refused, "matrices ", x.str(), " and ", w.str(), " do not fit");
+    batch = y = broadcast(a.batch, b.batch);
+    if (!a.vector) y.push_back(a.rows);
+    if (!b.vector) y.push_back(b.cols);
+  }
+};
+
+std::vector<Spec> infer_matmul(const Infer& infer) {
+  check_type(infer, 0, MatmulTypes{});
+  check_same_type(infer, 0, 1);
+  const Spec& a = infer.in(0);
+  if (a.shape.rank() == 0 || infer.in(1).shape.rank() == 0)
+    fail(Code::refused, "a matrix product with a single number");
+  const Product p(infer.attrs, a.shape, infer.in(1).shape);
+  const Spec y{a.dtype, p.y};
+  want(infer, 2, {a.dtype, {p.b.cols}});
+  want(infer, 3, y);
+  check_post(infer.attrs, y, infer.has(3));
+  return {y};
+}
+
+template <class T>
+void matmul(const Call& call) {
+  const Product p(call.attrs, call.x(0).shape(), call.x(1).shape());
+  const int64_t m = p.a.rows;
+  const int64_t n = p.b.cols;
+  const int64_t k = p.a.cols;
+  const auto alpha = static_cast<T>(call.attrs.f("alpha", 1));
+  const T* bias = call.has(2) ? call.x(2).data<T>() : nullptr;
+  auto product = [&](const T* a, const T* b, T* c) {
+    parallel(m, 16, [&](int64_t begin, int64_t end) {
+      gemm(end - begin, n, k, {a + begin * p.a.row_step, p.a.row_step, p.a.col_step},
+           {b, p.b.row_step, p.b.col_step}, c + begin * n, n);
+      for (int64_t i = begin * n; alpha != 1 && i < end * n; ++i) c[i] *= alpha;
+      for (int64_t i = begin; bias != nullptr && i < end; ++i) {
+        for (int64_t j = 0; j < n; ++j) c[i * n + j] += bias[j];
+      }
+    });
+  };
+  Walk<2> walk{p.batch,
+               {broadcast_strides(p.a.batch, p.batch), broadcast_strides(p.b.batch, p.batch)}};
+  each_row(walk,
+           [&](int64_t row, int64_t count, std::array<int64_t, 2> at, std::array<int64_t, 2> step) {
+             for (int64_t i = 0; i < count; ++i) {
+               product(call.x(0).data<T>() + (at[0] + i * step[0]) * m * k,
+                       call.x(1).data<T>() + (at[1] + i * step[1]) * k * n,
+                       call.y().data<T>() + (row + i) * m * n);
+             }
+           });
+}
+
+void forward_matmul(const Call& call) {
+  // Products of unsigned numbers have the same bits as those of signed ones.
+  switch (call.x(0).dtype()) {
+    case DType::f64: matmul<double>(call); break;
+    case DType::i32:
+    case DType::u32: matmul<int32_t>(call); break;
+    case DType::i64:
+    case DType::u64: matmul<int64_t>(call); break;
+    default: matmul<float>(call);
+  }
+  apply_posts(call.attrs, call.y(), call.has(3) ? &call.x(3) : nullptr);
+}
+
+void onnx_matmul(ImportNode& n) { n.out(0, apply("matmul", {n.need(0), n.need(1)})); }
+
+/// alpha · A' · B' + beta · C; C broadcasts. Only a constant C of one row is known to be a bias.
+void onnx_gemm(ImportNode& n) {
+  Attrs attrs{{"trans_a", n.attrs.i("transA", 0)},
+              {"trans_b", n.attrs.i("transB", 0)},
+              {"alpha", n.attrs.f("alpha", 1)}};
+  const Var a = n.need(0);
+  const Var b = n.need(1);
+  Var c = n.in(2);
+  const double beta = n.attrs.f("beta", 1);
+  if (c && beta != 1) c = apply("mul", {c, scalar_like(n, c, beta)});
+  bool bias = false;
+  if (c && c.constant() && b.constant() && b.constant().shape().rank() == 2) {
+    const int64_t columns = b.constant().shape()[n.attrs.i("transB", 0) != 0 ? 0 : 1];
+    const Shape& shape = c.constant().shape();
+    bias = shape.rank() > 0 && shape.back() == columns && shape.numel() == columns;
+    if (bias && shape.rank() > 1) c = constant(n.program, c.constant().reshaped({columns}));
+  }
+  Var y = apply("matmul", bias ? Vars{a, b, c} : Vars{a, b}, attrs);
+  if (c && !bias) y = apply("add", {y, c});
+  n.out(0, y);
+}
+
+/// The first `count` dimensions of x's shape, or those from `count` on, as an int64 list.
+Var part_of_shape(ImportNode& n, Var x, int64_t count, bool front) {
+  const Var shape = apply("shape", {x});
+  const int64_t end = std::numeric_limits<int64_t>::max();
+  return apply("slice", {shape, ints(n, {front ? 0 : count}), ints(n, {front ? count : end})});
+}
+
+/// Both operands as matrices; the result gets the leading dimensions of X and the trailing ones of
+/// Y.
+void paddle_mul(ImportNode& n) {
+  const int64_t x_cols = n.attrs.i("x_num_col_dims", 1);
+  const int64_t y_cols = n.attrs.i("y_num_col_dims", 1);
+  const Var x = n.need("X");
+  const Var y = n.need("Y");
+  const bool plain = y_cols == 1 && y.constant() && y.constant().shape().rank() == 2;
+  const Var right = plain ? y : apply("flatten", {y}, {{"axis", y_cols}});
+  const Var product = apply("matmul", {apply("flatten", {x}, {{"axis", x_cols}}), right});
+  if (x_cols == 1 && plain) return n.out("Out", product);
+  const Var tail = plain ? ints(n, {y.constant().shape()[1]}) : part_of_shape(n, y, y_cols, false);
+  const Var shape =
+      apply("concat", {part_of_shape(n, x, x_cols, true), tail}, {{"axis", int64_t{0}}});
+  n.out("Out", apply("reshape", {product, shape}, {{"allowzero", int64_t{1}}}));
+}
+
+void paddle_matmul(ImportNode& n) {
+  const bool v2 = n.type == "matmul_v2";
+  n.out("Out", apply("matmul", {n.need("X"), n.need("Y")},
+                     {{"trans_a", n.attrs.i(v2 ? "trans_x" : "transpose_X", 0)},
+                      {"trans_b", n.attrs.i(v2 ? "trans_y" : "transpose_Y", 0)},
+                      {"alpha", v2 ? 1.0 : n.attrs.f("alpha", 1)}}));
+}
+
+}  // namespace
+
+const OpDef matmul_op = {.name = "matmul",
+                         .min_inputs = 2,
+                         .max_inputs = 4,
+                         .infer = infer_matmul,
+                         .forward = widened<forward_matmul>,
+                         .imports = {{"onnx:MatMul", onnx_matmul},
+                                     {"onnx:Gemm", onnx_gemm},
+                                     {"paddle:mul", paddle_mul},
+                                     {"paddle:matmul", paddle_matmul},
+                                     {"paddle:matmul_v2", paddle_matmul},
+                                     {"paddle:bmm", paddle_matmul}}};
+
+}  // namespace hub

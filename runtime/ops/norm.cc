@@ -1,0 +1,199 @@
+// Normalisation of pictures: by given statistics (batch), per channel (instance), per group of
+// channels, and across neighbouring channels (lrn). x is [N, C, …].
+#include <cmath>
+
+#include "runtime/ops/nn.h"
+#include "runtime/ops/rules.h"
+
+namespace hub {
+namespace {
+
+/// batch_norm(x, scale, bias, mean, variance), instance_norm(x, scale, bias): all but x are [C].
+std::vector<Spec> infer_by_channel(const Infer& infer) {
+  const Spec& x = real_input(infer, 0, 2);
+  for (size_t i = 1; i < infer.size(); ++i) {
+    const Spec& s = real_input(infer, i, 1, 1);
+    if (s.shape[0] != x.shape[1])
+      fail(Code::refused, "input ", i, " is ", s.str(), " for ", x.shape[1], " channels");
+    if (s.dtype != x.dtype && s.dtype != DType::f32)
+      fail(Code::unsupported, "input ", i, " is ", s.str());
+  }
+  return {x};
+}
+
+void forward_batch_norm(const Call& call) {
+  const double epsilon = call.attrs.f("epsilon", 1e-5);
+  const auto scale = call.x(1).to_floats();
+  const auto bias = call.x(2).to_floats();
+  const auto mean = call.x(3).to_floats();
+  const auto variance = call.x(4).to_floats();
+  const AxisView v(call.x(0).shape(), 1);
+  dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() {
+    for (int64_t i = 0; i < v.outer * v.length; ++i) {
+      const auto c = static_cast<size_t>(i % v.length);
+      const auto a = static_cast<T>(scale[c] / std::sqrt(variance[c] + epsilon));
+      const auto b = static_cast<T>(bias[c] - static_cast<double>(mean[c]) * a);
+      const T* x = call.x(0).data<T>() + i * v.inner;
+      T* y = call.y().data<T>() + i * v.inner;
+      for (int64_t j = 0; j < v.inner; ++j) y[j] = x[j] * a + b;
+    }
+  });
+}
+
+/// Brings `count` numbers to mean 0 and variance 1.
+template <class T>
+void normalize(const T* x, T* y, int64_t count, double epsilon) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) sum += x[i];
+  const double mean = sum / static_cast<double>(count);
+  double squares = 0;
+  for (int64_t i = 0; i < count; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  const double scale = 1 / std::sqrt(squares / static_cast<double>(count) + epsilon);
+  for (int64_t i = 0; i < count; ++i) y[i] = static_cast<T>((x[i] - mean) * scale);
+}
+
+/// Every picture in `pieces` equal runs of channels; then by channel (scale.size() == C) or by
+/// piece.
+void normalize_pieces(const Call& call, int64_t pieces) {
+  const double epsilon = call.attrs.f("epsilon", 1e-5);
+  const AxisView v(call.x(0).shape(), 1);
+  const auto scale =
+      call.has(1) ? call.x(1).to_floats() : std::vector<float>(static_cast<size_t>(v.length), 1);
+  const auto bias =
+      call.has(2) ? call.x(2).to_floats() : std::vector<float>(static_cast<size_t>(v.length), 0);
+  const int64_t run = v.length / pieces * v.inner;
+  dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() {
+    T* y = call.y().data<T>();
+    for (int64_t i = 0; i < v.outer * pieces; ++i)
+      normalize(call.x(0).data<T>() + i * run, y + i * run, run, epsilon);
+    for (int64_t i = 0; i < v.outer * v.length * v.inner; ++i) {
+      const auto c = static_cast<size_t>(i / v.inner % v.length) /
+                     (static_cast<size_t>(v.length) / scale.size());
+      y[i] = static_cast<T>(y[i] * scale[c] + bias[c]);
+    }
+  });
+}
+
+void forward_instance_norm(const Call& call) { normalize_pieces(call, call.x(0).shape()[1]); }
+
+/// group_norm(x, scale?, bias?) groups: scale and bias are [C], or [groups] (ONNX before opset 21).
+std::vector<Spec> infer_group_norm(const Infer& infer) {
+  const Spec& x = real_input(infer, 0, 2);
+  const int64_t groups = infer.attrs.i("groups");
+  if (groups < 1 || x.shape[1] % groups != 0)
+    fail(Code::refused, groups, " groups of ", x.shape[1], " channels");
+  for (size_t i = 1; i < infer.size(); ++i) {
+    if (!infer.has(i)) continue;
+    const Spec& s = real_input(infer, i, 1, 1);
+    if (s.shape[0] != x.shape[1] && s.shape[0] != groups)
+      fail(Code::refused, "input ", i, " is ", s.str());
+    if (infer.has(1) && s.shape != infer.in(1).shape)
+      fail(Code::refused, "input ", i, " is ", s.str());
+  }
+  return {x};
+}
+
+void forward_group_norm(const Call& call) { normalize_pieces(call, call.attrs.i("groups")); }
+
+std::vector<Spec> infer_lrn(const Infer& infer) {
+  if (infer.attrs.i("size") < 1) fail(Code::refused, "'size' is ", infer.attrs.i("size"));
+  return {real_input(infer, 0, 2)};
+}
+
+/// y = x / (bias + alpha / size * sum of the squares of `size` channels around)^beta.
+void forward_lrn(const Call& call) {
+  const double alpha = call.attrs.f("alpha", 1e-4);
+  const double beta = call.attrs.f("beta", 0.75);
+  const double bias = call.attrs.f("bias", 1);
+  const int64_t size = call.attrs.i("size");
+  const AxisView v(call.x(0).shape(), 1);
+  dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() {
+    for (int64_t n = 0; n < v.outer; ++n) {
+      const T* x = call.x(0).data<T>() + n * v.length * v.inner;
+      T* y = call.y().data<T>() + n * v.length * v.inner;
+      for (int64_t c = 0; c < v.length; ++c) {
+        const int64_t from = std::max<int64_t>(0, c - (size - 1) / 2);
+        const int64_t to = std::min(v.length, c + size / 2 + 1);
+        for (int64_t i = 0; i < v.inner; ++i) {
+          double sum = 0;
+          for (int64_t k = from; k < to; ++k)
+            sum += static_cast<double>(x[k * v.inner + i]) * x[k * v.inner + i];
+          const double scale = std::pow(bias + alpha / static_cast<double>(size) * sum, beta);
+          y[c * v.inner + i] = static_cast<T>(x[c * v.inner + i] / scale);
+        }
+      }
+    }
+  });
+}
+
+/// Opsets before 7 said with is_test that this is inference; from 14 on training_mode says that it
+/// is not.
+void onnx_batch_norm(ImportNode& n) {
+  if (n.attrs.i("training_mode", 0) != 0)
+    n.refuse("'training_mode' is on; only inference can be imported");
+  if (n.attrs.i("spatial", 1) == 0)
+    n.refuse("'spatial' is 0; only statistics per channel can be imported");
+  Vars in;
+  for (size_t i = 0; i < 5; ++i) in.push_back(n.need(i));
+  n.out(0, apply("batch_norm", in, {{"epsilon", n.attrs.f("epsilon", 1e-5)}}));
+}
+
+void paddle_batch_norm(ImportNode& n) {
+  if (n.attrs.s("data_layout", "NCHW") != "NCHW")
+    n.refuse("'data_layout' is ", n.attrs.s("data_layout", ""));
+  const Vars in{n.need("X"), n.need("Scale"), n.need("Bias"), n.need("Mean"), n.need("Variance")};
+  n.out("Y", apply("batch_norm", in, {{"epsilon", n.attrs.f("epsilon", 1e-5)}}));
+}
+
+void onnx_instance_norm(ImportNode& n) {
+  n.out(0, apply("instance_norm", {n.need(0), n.need(1), n.need(2)},
+                 {{"epsilon", n.attrs.f("epsilon", 1e-5)}}));
+}
+
+void paddle_instance_norm(ImportNode& n) {
+  n.out("Y", apply("instance_norm", {n.need("X"), n.need("Scale"), n.need("Bias")},
+                   {{"epsilon", n.attrs.f("epsilon", 1e-5)}}));
+}
+
+void onnx_group_norm(ImportNode& n) {
+  n.out(0, apply("group_norm", {n.need(0), n.need(1), n.need(2)},
+                 {{"epsilon", n.attrs.f("epsilon", 1e-5)}, {"groups", n.attrs.i("num_groups")}}));
+}
+
+void paddle_group_norm(ImportNode& n) {
+  if (n.attrs.s("data_layout", "NCHW") != "NCHW")
+    n.refuse("'data_layout' is ", n.attrs.s("data_layout", ""));
+  n.out("Y", apply("group_norm", {n.need("X"), n.in("Scale"), n.in("Bias")},
+                   {{"epsilon", n.attrs.f("epsilon", 1e-5)}, {"groups", n.attrs.i("groups")}}));
+}
+
+}  // namespace
+
+const OpDef batch_norm_op = {.name = "batch_norm",
+                             .min_inputs = 5,
+                             .max_inputs = 5,
+                             .infer = infer_by_channel,
+                             .forward = widened<forward_batch_norm>,
+                             .imports = {{"onnx:BatchNormalization", onnx_batch_norm},
+                                         {"paddle:batch_norm", paddle_batch_norm},
+                                         {"paddle:sync_batch_norm", paddle_batch_norm}}};
+const OpDef instance_norm_op = {.name = "instance_norm",
+                                .min_inputs = 3,
+                                .max_inputs = 3,
+                                .infer = infer_by_channel,
+                                .forward = widened<forward_instance_norm>,
+                                .imports = {{"onnx:InstanceNormalization", onnx_instance_norm},
+                                            {"paddle:instance_norm", paddle_instance_norm}}};
+const OpDef group_norm_op = {.name = "group_norm",
+                             .min_inputs = 1,
+                             .max_inputs = 3,
+                             .infer = infer_group_norm,
+                             .forward = widened<forward_group_norm>,
+                             .imports = {{"onnx:GroupNormalization", onnx_group_norm},
+                                         {"paddle:group_norm", paddle_group_norm}}};
+const OpDef lrn_op = {.name = "lrn",
+                      .infer = infer_lrn,
+                      .forward = widened<forward_lrn>,
+                      .imports = {{"onnx:LRN", onnx_same<"lrn">}}};
+
+}  // namespace hub

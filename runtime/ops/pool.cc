@@ -1,0 +1,224 @@
+// Pooling over spatial windows: the largest, the mean or the p-norm of each.
+//   pool(x) -> y, indices?   kind "max", "avg" or "lp" (with p); kernel, strides, pads, dilations,
+//   ceil_mode, auto_pad, global, adaptive as in window.h; count_include_pad 1: a mean divides by
+//   all of the window inside the declared pads. indices (max): int64, of the element in all of x,
+//   counted by rows, or by columns within a picture if storage_order is 1.
+#include <cmath>
+#include <limits>
+
+#include "runtime/ops/nn.h"
+#include "runtime/ops/window.h"
+#include "runtime/ops/window_import.h"
+
+namespace hub {
+namespace {
+
+std::vector<Spec> infer_pool(const Infer& infer) {
+  const Spec& x = infer.in(0);
+  const std::string kind = infer.attrs.s("kind");
+  if (kind != "max" && kind != "avg" && kind != "lp")
+    fail(Code::unsupported, "a pool of kind '", kind, "'");
+  if (kind == "max") {
+    check_type(infer, 0, Floats{} + Types<int8_t, uint8_t>{});
+  } else {
+    check_type(infer, 0, Floats{});
+  }
+  if (x.shape.rank() < 3) fail(Code::refused, "a pool over ", x.str(), "; [N, C, …] is wanted");
+  Spec y{x.dtype, {x.shape[0], x.shape[1]}};
+  for (int64_t n : pool_window(infer.attrs, spatial(x.shape)).out) y.shape.push_back(n);
+  if (kind != "max") return {y};
+  return {y, {DType::i64, y.shape}};
+}
+
+/// The elements of one dimension that a window covers: first + i * step for i in [0, count), and
+/// how many it would cover with the declared pads.
+struct Run {
+  int64_t first = 0, step = 1, count = 0, with_pads = 0;
+};
+
+std::vector<std::vector<Run>> runs_of(const Window& w, std::span<const int64_t> in) {
+  std::vector<std::vector<Run>> runs(w.rank());
+  for (size_t d = 0; d < w.rank(); ++d) {
+    for (int64_t o = 0; o < w.out[d]; ++o) {
+      Run r;
+      if (w.uneven) {
+        r.first = o * in[d] / w.out[d];
+        r.count = r.with_pads = ((o + 1) * in[d] + w.out[d] - 1) / w.out[d] - r.first;
+      } else {
+        const int64_t start = o * w.strides[d] - w.pad_begin[d];
+        const int64_t step = r.step = w.dilations[d];
+        auto until = [&](int64_t end) {  // kernel positions before `end`
+          return start >= end ? 0 : std::min(w.kernel[d], (end - 1 - start) / step + 1);
+        };
+        const int64_t skipped = until(0);
+        r.first = start + skipped * step;
+        r.count = until(in[d]) - skipped;
+        r.with_pads = until(in[d] + w.pad_end[d]);
+      }
+      runs[d].push_back(r);
+    }
+  }
+  return runs;
+}
+
+/// One window after the other: visit(output index, covered offsets, count with pads).
+template <class Visit>
+void each_window(const Window& w, std::span<const int64_t> in, Visit visit) {
+  const auto runs = runs_of(w, in);
+  const size_t n = w.rank();
+  std::vector<int64_t> at(n), covered, next;
+  int64_t outputs = 1;
+  for (int64_t o : w.out) outputs *= o;
+  for (int64_t index = 0; index < outputs; ++index) {
+    covered.assign(1, 0);
+    int64_t with_pads = 1;
+    for (size_t d = 0; d < n; ++d) {
+      const Run& r = runs[d][static_cast<size_t>(at[d])];
+      with_pads *= r.with_pads;
+      next.clear();
+      for (int64_t base : covered) {
+        for (int64_t i = 0; i < r.count; ++i) next.push_back(base * in[d] + r.first + i * r.step);
+      }
+      covered.swap(next);
+    }
+    visit(index, covered, with_pads);
+    for (size_t d = n; d-- > 0;) {
+      if (++at[d] < w.out[d]) break;
+      at[d] = 0;
+    }
+  }
+}
+
+/// The offset of an element inside a picture when it is stored column by column.
+int64_t by_columns(int64_t offset, std::span<const int64_t> dims) {
+  int64_t result = 0;
+  for (size_t d = dims.size(); d-- > 0;) {
+    int64_t stride = 1;
+    for (size_t e = 0; e < d; ++e) stride *= dims[e];
+    result += offset % dims[d] * stride;
+    offset /= dims[d];
+  }
+  return result;
+}
+
+template <class T>
+void max_pool(const Call& call) {
+  const Shape& shape = call.x(0).shape();
+  const Window w = pool_window(call.attrs, spatial(shape));
+  const bool columns = call.attrs.i("storage_order", 0) != 0;
+  const int64_t planes = shape[0] * shape[1];
+  const int64_t size = shape.numel(2, shape.rank());
+  const int64_t out_size = call.y().shape().numel(2, shape.rank());
+  const T* x = call.x(0).data<T>();
+  int64_t* indices =
+      call.out.size() > 1 && call.out[1] != nullptr ? call.y(1).data<int64_t>() : nullptr;
+  each_window(w, spatial(shape), [&](int64_t index, const std::vector<int64_t>& covered, int64_t) {
+    for (int64_t plane = 0; plane < planes; ++plane) {
+      const T* from = x + plane * size;
+      int64_t where = covered.empty() ? 0 : covered[0];
+      T best = covered.empty() ? std::numeric_limits<T>::lowest() : from[where];
+      for (int64_t c : covered) {
+        if (from[c] > best) {
+          best = from[c];
+          where = c;
+        }
+      }
+      call.y().data<T>()[plane * out_size + index] = best;
+      if (indices != nullptr) {
+        indices[plane * out_size + index] =
+            plane * size + (columns ? by_columns(where, spatial(shape)) : where);
+      }
+    }
+  });
+}
+
+template <class T>
+void mean_pool(const Call& call) {
+  const Shape& shape = call.x(0).shape();
+  const Window w = pool_window(call.attrs, spatial(shape));
+  const bool padded = call.attrs.i("count_include_pad", 0) != 0;
+  const bool norm = call.attrs.s("kind") == "lp";
+  const auto p = static_cast<T>(call.attrs.f("p", 2));
+  const int64_t planes = shape[0] * shape[1];
+  const int64_t size = shape.numel(2, shape.rank());
+  const int64_t out_size = call.y().shape().numel(2, shape.rank());
+  each_window(w, spatial(shape),
+              [&](int64_t index, const std::vector<int64_t>& covered, int64_t with_pads) {
+                const int64_t count =
+                    padded ? with_pads : std::max<int64_t>(static_cast<int64_t>(covered.size()), 1);
+                for (int64_t plane = 0; plane < planes; ++plane) {
+                  const T* from = call.x(0).data<T>() + plane * size;
+                  T sum = 0;
+                  for (int64_t c : covered) sum += norm ? std::pow(std::abs(from[c]), p) : from[c];
+                  call.y().data<T>()[plane * out_size + index] =
+                      norm ? std::pow(sum, 1 / p) : sum / static_cast<T>(count);
+                }
+              });
+}
+
+void forward_pool(const Call& call) {
+  const bool max = call.attrs.s("kind") == "max";
+  dispatch(Reals{} + Types<int8_t, uint8_t>{}, call.x(0).dtype(), [&]<class T>() {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!max) return mean_pool<T>(call);
+    }
+    max_pool<T>(call);
+  });
+}
+
+void onnx_pool(ImportNode& node) {
+  Attrs attrs = onnx_window(node);
+  const std::string& type = node.type;
+  attrs.set("kind", std::string(type.find("Max") != type.npos  ? "max"
+                                : type.find("Lp") != type.npos ? "lp"
+                                                               : "avg"));
+  for (const char* name : {"ceil_mode", "count_include_pad", "storage_order", "p"}) {
+    if (node.attrs.has(name)) attrs.set(name, node.attrs.i(name));
+  }
+  if (type.starts_with("Global")) {
+    attrs.set("global", int64_t{1});
+  } else if (!attrs.has("kernel")) {
+    fail(Code::refused, type, " node '", node.name, "': 'kernel_shape' is missing");
+  }
+  const size_t outputs = std::max<size_t>(node.outputs(), 1);
+  const Vars y = apply(pool_op, {node.need(0)}, attrs, outputs);
+  for (size_t i = 0; i < outputs; ++i) node.out(i, y[i]);
+}
+
+void paddle_pool(ImportNode& node, int64_t rank) {
+  const Attrs& from = node.attrs;
+  Attrs attrs = paddle_window(node, rank);
+  attrs.set("kind", from.s("pooling_type", "max"));
+  attrs.erase("dilations");
+  const auto ksize = from.ints("ksize");
+  const bool ones = std::all_of(ksize.begin(), ksize.end(), [](int64_t k) { return k == 1; });
+  if (from.i("global_pooling", 0) != 0 || (from.i("adaptive", 0) != 0 && ones)) {
+    attrs = {{"kind", attrs.s("kind")}, {"global", int64_t{1}}};
+  } else if (from.i("adaptive", 0) != 0) {
+    attrs = {{"kind", attrs.s("kind")}, {"adaptive", ksize}};
+  } else {
+    attrs.set("kernel", ksize);
+    attrs.set("ceil_mode", from.i("ceil_mode", 0));
+    attrs.set("count_include_pad", int64_t{from.i("exclusive", 1) == 0});
+  }
+  node.out("Out", apply("pool", {node.need("X")}, attrs));
+}
+void paddle_pool2d(ImportNode& node) { paddle_pool(node, 2); }
+void paddle_pool3d(ImportNode& node) { paddle_pool(node, 3); }
+
+}  // namespace
+
+const OpDef pool_op = {.name = "pool",
+                       .outputs = 2,
+                       .infer = infer_pool,
+                       .forward = widened<forward_pool>,
+                       .imports = {{"onnx:MaxPool", onnx_pool},
+                                   {"onnx:AveragePool", onnx_pool},
+                                   {"onnx:LpPool", onnx_pool},
+                                   {"onnx:GlobalMaxPool", onnx_pool},
+                                   {"onnx:GlobalAveragePool", onnx_pool},
+                                   {"onnx:GlobalLpPool", onnx_pool},
+                                   {"paddle:pool2d", paddle_pool2d},
+                                   {"paddle:pool3d", paddle_pool3d}}};
+
+}  // namespace hub

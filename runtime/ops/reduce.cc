@@ -1,0 +1,234 @@
+// reduce_*(x, axes?): over the axes named, or all of them; attribute keepdims (1) leaves dimensions
+// of 1 behind. An empty list of axes means all too, unless noop_with_empty_axes is 1: then x goes
+// through element by element. Floats are summed in double; sums and products of integers wrap.
+#include <cmath>
+#include <limits>
+
+#include "runtime/ops/rules.h"
+
+namespace hub {
+namespace {
+
+/// For each dimension of x: is it reduced?
+std::array<bool, Shape::max_rank> reduced(const Attrs& attrs, size_t rank,
+                                          const std::vector<int64_t>& axes) {
+  std::array<bool, Shape::max_rank> which{};
+  if (axes.empty()) {
+    if (attrs.i("noop_with_empty_axes", 0) == 0) which.fill(true);
+  } else {
+    for (size_t a : axes_of(axes, rank)) which[a] = true;
+  }
+  return which;
+}
+
+template <class Kinds>
+std::vector<Spec> infer_reduce(const Infer& in) {
+  check_type(in, 0, Kinds{});
+  const Shape& from = in.in(0).shape;
+  const auto which = reduced(in.attrs, from.rank(), ints_of(in, 1, {}));
+  const bool keep = in.attrs.i("keepdims", 1) != 0;
+  Shape to;
+  for (size_t d = 0; d < from.rank(); ++d) {
+    if (!which[d]) to.push_back(from[d]);
+    if (which[d] && keep) to.push_back(1);
+  }
+  return {{in.in(0).dtype, to}};
+}
+
+/// Runs join(place of the result, element of x) over all elements of x.
+template <class T, class Join>
+void each_reduced(const Call& call, Join join) {
+  const Shape& shape = call.x(0).shape();
+  const auto which =
+      reduced(call.attrs, shape.rank(), call.has(1) ? call.x(1).to_ints() : std::vector<int64_t>{});
+  Strides to{};
+  int64_t stride = 1;
+  for (size_t d = shape.rank(); d-- > 0;) {
+    if (which[d]) continue;
+    to[d] = stride;
+    stride *= shape[d];
+  }
+  const T* x = call.x(0).data<T>();
+  each_row(Walk<1>{shape, {to}},
+           [&](int64_t row, int64_t n, std::array<int64_t, 1> at, std::array<int64_t, 1> step) {
+             for (int64_t i = 0; i < n; ++i)
+               join(at[0] + i * step[0], static_cast<wide_t<T>>(x[row + i]));
+           });
+}
+
+// A reduction: its accumulator starts at start<Acc>(), join adds an element, finish turns it into
+// the result. Sum is how elements of T accumulate where they are added or multiplied.
+template <class T>
+using Sum = std::conditional_t<is_float<T>, double, uint64_t>;
+
+template <class T>
+struct Total {
+  using Acc = Sum<T>;
+  static Acc start() { return 0; }
+  static Acc join(Acc a, wide_t<T> v) { return a + static_cast<Acc>(v); }
+  static auto finish(Acc a, int64_t) { return a; }
+};
+template <class T>
+struct Mean : Total<T> {
+  static auto finish(Sum<T> a, int64_t count) {
+    if constexpr (is_float<T>) {
+      return a / static_cast<double>(count);
+    } else if constexpr (std::is_signed_v<T>) {
+      return count == 0 ? int64_t{0} : static_cast<int64_t>(a) / count;
+    } else {
+      return count == 0 ? uint64_t{0} : a / static_cast<uint64_t>(count);
+    }
+  }
+};
+template <class T>
+struct Product : Total<T> {
+  static Sum<T> start() { return 1; }
+  static Sum<T> join(Sum<T> a, wide_t<T> v) { return a * static_cast<Sum<T>>(v); }
+};
+template <class T>
+struct SumSquare : Total<T> {
+  static Sum<T> join(Sum<T> a, wide_t<T> v) {
+    return a + static_cast<Sum<T>>(v) * static_cast<Sum<T>>(v);
+  }
+};
+template <class T>
+struct L1 : Total<T> {
+  static Sum<T> join(Sum<T> a, wide_t<T> v) {
+    const auto s = static_cast<Sum<T>>(v);
+    return a + (v < wide_t<T>{0} ? Sum<T>{0} - s : s);
+  }
+};
+template <class T>
+struct L2 {
+  using Acc = double;
+  static Acc start() { return 0; }
+  static Acc join(Acc a, wide_t<T> v) {
+    return a + static_cast<double>(v) * static_cast<double>(v);
+  }
+  static double finish(Acc a, int64_t) { return std::sqrt(a); }
+};
+template <class T>
+struct LogSum {
+  using Acc = double;
+  static Acc start() { return 0; }
+  static Acc join(Acc a, wide_t<T> v) { return a + static_cast<double>(v); }
+  static double finish(Acc a, int64_t) { return std::log(a); }
+};
+/// NaN stays once it is there.
+template <class T>
+struct Max {
+  using Acc = wide_t<T>;
+  static Acc start() {
+    using Limits = std::numeric_limits<Acc>;
+    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  }
+  static Acc join(Acc a, Acc v) { return a >= v || a != a ? a : v; }
+  static Acc finish(Acc a, int64_t) { return a; }
+};
+template <class T>
+struct Min : Max<T> {
+  using Acc = wide_t<T>;
+  static Acc start() {
+    using Limits = std::numeric_limits<Acc>;
+    return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  }
+  static Acc join(Acc a, Acc v) { return a <= v || a != a ? a : v; }
+};
+
+template <class Kinds, template <class> class R>
+void forward_reduce(const Call& call) {
+  const auto size = static_cast<size_t>(call.y().numel());
+  dispatch(Kinds{}, call.x(0).dtype(), [&]<class T>() {
+    using Acc = typename R<T>::Acc;
+    const auto acc = std::make_unique<Acc[]>(size);
+    std::fill_n(acc.get(), size, R<T>::start());
+    each_reduced<T>(call, [&](int64_t at, wide_t<T> v) { acc[at] = R<T>::join(acc[at], v); });
+    const int64_t count = size == 0 ? 0 : call.x(0).numel() / static_cast<int64_t>(size);
+    T* y = call.y().data<T>();
+    for (size_t i = 0; i < size; ++i) y[i] = static_cast<T>(R<T>::finish(acc[i], count));
+  });
+}
+
+/// log(Σ exp(x)), with the greatest x taken out first so that nothing overflows.
+void forward_log_sum_exp(const Call& call) {
+  const auto size = static_cast<size_t>(call.y().numel());
+  dispatch(Numbers{}, call.x(0).dtype(), [&]<class T>() {
+    std::vector<double> top(size, -std::numeric_limits<double>::infinity());
+    std::vector<double> sum(size, 0);
+    each_reduced<T>(call, [&](int64_t at, wide_t<T> v) {
+      top[at] = std::max(top[at], static_cast<double>(v));
+    });
+    for (double& t : top) t = std::isinf(t) ? 0 : t;
+    each_reduced<T>(call, [&](int64_t at, wide_t<T> v) {
+      sum[at] += std::exp(static_cast<double>(v) - top[at]);
+    });
+    T* y = call.y().data<T>();
+    for (size_t i = 0; i < size; ++i) y[i] = static_cast<T>(std::log(sum[i]) + top[i]);
+  });
+}
+
+// ---- import rules ----
+
+/// The axes moved from an attribute to an input at opset 13 (sum) and 18.
+template <Literal op>
+void onnx_reduce(ImportNode& n) {
+  Attrs attrs{{"keepdims", n.attrs.i("keepdims", 1)}};
+  if (n.attrs.has("noop_with_empty_axes"))
+    attrs.set("noop_with_empty_axes", n.attrs.i("noop_with_empty_axes"));
+  n.out(0, apply(op.view(), {n.need(0), ints_input(n, 1, "axes")}, attrs));
+}
+
+/// Without dimensions left Paddle gives [1].
+template <Literal op>
+void paddle_reduce(ImportNode& n) {
+  const int64_t keep = n.attrs.i("keep_dim", 0);
+  const auto dims = n.attrs.ints("dim");
+  const bool all = n.attrs.i("reduce_all", 0) != 0 || dims.empty();
+  const Var y = apply(op.view(), {n.need("X"), all ? Var{} : ints(n, dims)}, {{"keepdims", keep}});
+  n.out("Out", all && keep == 0 ? reshape(y, {1}) : y);
+}
+
+void paddle_mean(ImportNode& n) {
+  n.out("Out", reshape(apply("reduce_mean", {n.need("X")}, {{"keepdims", int64_t{0}}}), {1}));
+}
+
+template <class Kinds, template <class> class R>
+OpDef reduction(std::string_view name, std::vector<Import> imports) {
+  return {.name = name,
+          .max_inputs = 2,
+          .infer = infer_reduce<Kinds>,
+          .forward = forward_reduce<Kinds, R>,
+          .imports = std::move(imports)};
+}
+
+}  // namespace
+
+const std::vector<OpDef> reduce_ops = {
+    reduction<Numbers, Mean>("reduce_mean", {{"onnx:ReduceMean", onnx_reduce<"reduce_mean">},
+                                             {"paddle:reduce_mean", paddle_reduce<"reduce_mean">},
+                                             {"paddle:mean", paddle_mean}}),
+    reduction<Numbers, Total>("reduce_sum", {{"onnx:ReduceSum", onnx_reduce<"reduce_sum">},
+                                             {"paddle:reduce_sum", paddle_reduce<"reduce_sum">}}),
+    reduction<Everything, Max>("reduce_max", {{"onnx:ReduceMax", onnx_reduce<"reduce_max">},
+                                              {"paddle:reduce_max", paddle_reduce<"reduce_max">},
+                                              {"paddle:reduce_any", paddle_reduce<"reduce_max">}}),
+    reduction<Everything, Min>("reduce_min", {{"onnx:ReduceMin", onnx_reduce<"reduce_min">},
+                                              {"paddle:reduce_min", paddle_reduce<"reduce_min">},
+                                              {"paddle:reduce_all", paddle_reduce<"reduce_min">}}),
+    reduction<Numbers, Product>("reduce_prod",
+                                {{"onnx:ReduceProd", onnx_reduce<"reduce_prod">},
+                                 {"paddle:reduce_prod", paddle_reduce<"reduce_prod">}}),
+    reduction<Numbers, L1>("reduce_l1", {{"onnx:ReduceL1", onnx_reduce<"reduce_l1">}}),
+    reduction<Numbers, L2>("reduce_l2", {{"onnx:ReduceL2", onnx_reduce<"reduce_l2">}}),
+    reduction<Numbers, LogSum>("reduce_log_sum",
+                               {{"onnx:ReduceLogSum", onnx_reduce<"reduce_log_sum">}}),
+    reduction<Numbers, SumSquare>("reduce_sum_square",
+                                  {{"onnx:ReduceSumSquare", onnx_reduce<"reduce_sum_square">}}),
+    {.name = "reduce_log_sum_exp",
+     .max_inputs = 2,
+     .infer = infer_reduce<Numbers>,
+     .forward = forward_log_sum_exp,
+     .imports = {{"onnx:ReduceLogSumExp", onnx_reduce<"reduce_log_sum_exp">}}},
+};
+
+}  // namespace hub

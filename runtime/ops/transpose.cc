@@ -1,0 +1,52 @@
+// transpose(x): dimension i of the result is dimension perm[i] of x; without `perm` they are
+// reversed.
+#include <numeric>
+
+#include "runtime/ops/rules.h"
+
+namespace hub {
+namespace {
+
+std::vector<size_t> order(const Attrs& attrs, size_t rank) {
+  if (attrs.has("perm")) {
+    const auto perm = attrs.ints("perm");
+    if (perm.size() != rank)
+      fail(Code::refused, "perm names ", perm.size(), " of ", rank, " dimensions");
+    return axes_of(perm, rank);
+  }
+  std::vector<size_t> reversed(rank);
+  std::iota(reversed.rbegin(), reversed.rend(), size_t{0});
+  return reversed;
+}
+
+std::vector<Spec> infer_transpose(const Infer& in) {
+  const Shape& from = in.in(0).shape;
+  Shape to;
+  for (size_t d : order(in.attrs, from.rank())) to.push_back(from[d]);
+  return {{in.in(0).dtype, to}};
+}
+
+void forward_transpose(const Call& call) {
+  const Strides from = strides_of(call.x(0).shape());
+  Strides strides{};
+  size_t i = 0;
+  for (size_t d : order(call.attrs, call.x(0).shape().rank())) strides[i++] = from[d];
+  copy_strided(call.x(0), 0, strides, call.y());
+}
+
+void paddle_transpose(ImportNode& n) {
+  n.out("Out", apply("transpose", {n.need("X")}, {{"perm", n.attrs.ints("axis")}}));
+}
+
+}  // namespace
+
+const OpDef transpose_op = {
+    .name = "transpose",
+    .infer = infer_transpose,
+    .forward = forward_transpose,
+    .imports = {{"onnx:Transpose", onnx_same<"transpose">},
+                {"paddle:transpose", paddle_transpose},
+                {"paddle:transpose2", paddle_transpose}},
+};
+
+}  // namespace hub

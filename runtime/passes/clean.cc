@@ -1,0 +1,153 @@
+// What the passes share, dead code, and constants that follow from constants.
+#include "base/error.h"
+#include "runtime/op.h"
+#include "runtime/passes/passes.h"
+
+namespace hub {
+
+Uses::Uses(const Program& program)
+    : writer(program.values.size(), -1), readers(program.values.size()) {
+  for (size_t c = 0; c < program.ops.size(); ++c) {
+    for (ValueId id : program.ops[c].in) {
+      if (id != absent) readers[static_cast<size_t>(id)].push_back(static_cast<int>(c));
+    }
+    for (ValueId id : program.ops[c].out) {
+      if (id != absent) writer[static_cast<size_t>(id)] = static_cast<int>(c);
+    }
+  }
+  for (ValueId id : program.outputs) readers[static_cast<size_t>(id)].push_back(-1);
+}
+
+int Uses::only_reader(ValueId id) const {
+  const auto& r = readers[static_cast<size_t>(id)];
+  return r.size() == 1 ? r[0] : -1;
+}
+
+bool is(const OpCall& call, std::string_view op) { return call.op->name == op; }
+
+std::optional<double> scalar_of(const Program& program, ValueId id) {
+  if (id == absent) return {};
+  const Tensor& t = program[id].constant;
+  if (!t || t.numel() != 1) return {};
+  return t.dtype() == DType::f64 ? *t.data<double>() : static_cast<double>(t.to_floats()[0]);
+}
+
+std::vector<Spec> infer_call(const Program& program, const OpCall& call,
+                             const std::vector<Spec>& specs,
+                             const std::vector<const Tensor*>& known) {
+  std::vector<const Spec*> in;
+  std::vector<const Tensor*> values;
+  for (ValueId id : call.in) {
+    in.push_back(id == absent ? nullptr : &specs[static_cast<size_t>(id)]);
+    values.push_back(id == absent ? nullptr : known[static_cast<size_t>(id)]);
+  }
+  std::vector<Spec> out;
+  try {
+    out = call.op->infer(Infer(call.attrs, in, values));
+  } catch (const Error& e) {
+    const std::string label = !call.name.empty() ? call.name
+                              : call.out.empty() || call.out[0] == absent
+                                  ? std::string("?")
+                                  : program[call.out[0]].name;
+    throw Error(e.code(), concat(call.op->name, " '", label, "': ", e.what()));
+  }
+  if (out.size() < call.out.size()) {
+    fail(Code::refused, call.op->name, " gives ", out.size(), " outputs; ", call.out.size(),
+         " are wanted");
+  }
+  return out;
+}
+
+void remove_dead(Program& program) {
+  std::vector<ValueId> same(program.values.size());
+  for (size_t i = 0; i < same.size(); ++i) same[i] = static_cast<ValueId>(i);
+  for (OpCall& call : program.ops) {
+    for (ValueId& id : call.in) {
+      if (id != absent) id = same[static_cast<size_t>(id)];
+    }
+    if (is(call, "identity") && call.out[0] != absent) {
+      same[static_cast<size_t>(call.out[0])] = call.in[0];
+    }
+  }
+  // An output keeps its name: an identity that makes one stays when its input is an input or a constant.
+  const Uses uses(program);
+  for (ValueId& id : program.outputs) {
+    const ValueId source = same[static_cast<size_t>(id)];
+    if (uses.writer[static_cast<size_t>(source)] >= 0) {
+      if (program[source].declared.dtype == DType::none) {
+        program[source].declared = program[id].declared;
+      }
+      id = source;
+    }
+  }
+  std::vector<char> wanted(program.values.size(), 0);
+  for (ValueId id : program.outputs) wanted[static_cast<size_t>(id)] = 1;
+  std::vector<OpCall> kept;
+  for (size_t c = program.ops.size(); c-- > 0;) {
+    OpCall& call = program.ops[c];
+    bool used = false;
+    for (ValueId& id : call.out) {
+      if (id == absent) continue;
+      if (wanted[static_cast<size_t>(id)] != 0) {
+        used = true;
+      } else {
+        id = absent;
+      }
+    }
+    if (!used) continue;
+    for (ValueId id : call.in) {
+      if (id != absent) wanted[static_cast<size_t>(id)] = 1;
+    }
+    kept.push_back(std::move(call));
+  }
+  program.ops.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+  for (ValueId id : program.inputs) wanted[static_cast<size_t>(id)] = 1;
+  for (size_t i = 0; i < program.values.size(); ++i) {
+    if (wanted[i] == 0) program.values[i].constant = {};
+  }
+}
+
+void fold_constants(Program& program) {
+  // Larger results of small inputs (a filled tensor) are cheaper to make than to keep.
+  constexpr int64_t small = 1 << 16;
+  std::vector<OpCall> kept;
+  for (OpCall& call : program.ops) {
+    bool all = true;
+    int64_t read = 0;
+    std::vector<const Tensor*> in;
+    for (ValueId id : call.in) {
+      const Tensor* t = id == absent ? nullptr : &program[id].constant;
+      all = all && (t == nullptr || *t);
+      if (t != nullptr && *t) read += t->numel();
+      in.push_back(t);
+    }
+    if (!all || call.out.size() != 1 || is(call, "random")) {
+      kept.push_back(std::move(call));
+      continue;
+    }
+    std::vector<Spec> specs(program.values.size());
+    std::vector<const Tensor*> known(program.values.size());
+    for (ValueId id : call.in) {
+      if (id == absent) continue;
+      specs[static_cast<size_t>(id)] = program[id].constant.spec();
+      known[static_cast<size_t>(id)] = &program[id].constant;
+    }
+    const Spec out = infer_call(program, call, specs, known)[0];
+    if (out.shape.numel() > std::max(small, read)) {
+      kept.push_back(std::move(call));
+      continue;
+    }
+    program[call.out[0]].constant = run_reference(*call.op, call.attrs, in)[0];
+  }
+  program.ops = std::move(kept);
+}
+
+void optimize(Program& program) {
+  fold_constants(program);
+  remove_dead(program);
+  fold_affine(program);
+  fold_constants(program);
+  remove_dead(program);
+}
+
+}  // namespace hub

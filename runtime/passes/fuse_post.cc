@@ -1,0 +1,108 @@
+// Elementwise steps behind a conv or matmul become part of it, so that its result is written once.
+#include <cmath>
+
+#include "runtime/op.h"
+#include "runtime/ops/post.h"
+#include "runtime/passes/passes.h"
+
+namespace hub {
+namespace {
+
+/// The step that a call with one computed operand is, or nothing.
+std::optional<Post> step_of(const Program& p, const OpCall& call, ValueId x) {
+  const std::string_view op = call.op->name;
+  for (std::string_view same : {"relu", "sigmoid", "tanh", "hard_swish", "abs", "sqrt"}) {
+    if (op == same) return Post{std::string(op), 0, 0};
+  }
+  if (op == "gelu" && call.attrs.s("approximate", "none") == "none") return Post{"gelu", 0, 0};
+  if (op == "swish") return Post{"swish", call.attrs.f("beta", 1), 0};
+  if (op == "leaky_relu") return Post{"leaky_relu", call.attrs.f("alpha", 0.01), 0};
+  if (op == "hard_sigmoid") {
+    return Post{"hard_sigmoid", call.attrs.f("alpha", 0.2), call.attrs.f("beta", 0.5)};
+  }
+  if (op == "clip" && call.in[0] == x) {
+    Post post{"clip", -INFINITY, INFINITY};
+    for (size_t i = 1; i < call.in.size(); ++i) {
+      if (call.in[i] == absent) continue;
+      const auto s = scalar_of(p, call.in[i]);
+      if (!s) return {};
+      (i == 1 ? post.a : post.b) = *s;
+    }
+    return post;
+  }
+  if (call.in.size() != 2) return {};
+  const bool first = call.in[0] == x;
+  const auto s = scalar_of(p, first ? call.in[1] : call.in[0]);
+  if (!s) return {};
+  if (op == "add") return Post{"linear", 1, *s};
+  if (op == "mul") return Post{"linear", *s, 0};
+  if (op == "sub") return first ? Post{"linear", 1, -*s} : Post{"linear", -1, *s};
+  if (op == "div" && first && *s != 0) return Post{"linear", 1 / *s, 0};
+  return {};
+}
+
+/// Appends, joining two linear steps into one.
+void append(Attrs& attrs, const Post& post) {
+  auto posts = read_post(attrs);
+  if (!posts.empty() && posts.back().kind == "linear" && post.kind == "linear") {
+    const Post joined{"linear", posts.back().a * post.a, posts.back().b * post.a + post.b};
+    posts.back() = joined;
+    attrs.erase("post");
+    attrs.erase("post_args");
+    for (const Post& p : posts) add_post(attrs, p);
+    return;
+  }
+  add_post(attrs, post);
+}
+
+}  // namespace
+
+void fuse_post(Program& program, const std::vector<Spec>& specs) {
+  const Uses uses(program);
+  std::vector<char> gone(program.ops.size(), 0);
+  // Where each call stands once it has taken in its followers: a residual must be written before that.
+  for (size_t c = 0; c < program.ops.size(); ++c) {
+    OpCall& call = program.ops[c];
+    const bool takes = is(call, "conv") || is(call, "matmul");
+    if (!takes || gone[c] != 0) continue;
+    if (specs[static_cast<size_t>(call.out[0])].dtype != DType::f32) continue;
+    size_t place = c;
+    for (;;) {
+      const ValueId y = call.out[0];
+      const int next = uses.only_reader(y);
+      if (next < 0 || gone[static_cast<size_t>(next)] != 0) break;
+      const OpCall& follower = program.ops[static_cast<size_t>(next)];
+      if (follower.out.size() != 1) break;
+      const ValueId z = follower.out[0];
+      if (specs[static_cast<size_t>(y)] != specs[static_cast<size_t>(z)]) break;
+      if (const auto post = step_of(program, follower, y)) {
+        append(call.attrs, *post);
+      } else if (is(follower, "add") && follower.in[0] != follower.in[1] &&
+                 (call.in.size() < 4 || call.in[3] == absent)) {
+        const ValueId other = follower.in[0] == y ? follower.in[1] : follower.in[0];
+        const bool constant = static_cast<bool>(program[other].constant);
+        if (constant || specs[static_cast<size_t>(other)] != specs[static_cast<size_t>(y)]) break;
+        add_post(call.attrs, {"sum", 0, 0});
+        call.in.resize(4, absent);
+        call.in[3] = other;
+        place = static_cast<size_t>(next);
+      } else {
+        break;
+      }
+      call.out[0] = z;
+      gone[static_cast<size_t>(next)] = 1;
+    }
+    if (place != c) {  // the residual may be written after the call: run it where the sum was
+      program.ops[place] = std::move(call);
+      gone[c] = 1;
+      gone[place] = 0;
+    }
+  }
+  std::vector<OpCall> kept;
+  for (size_t c = 0; c < program.ops.size(); ++c) {
+    if (gone[c] == 0) kept.push_back(std::move(program.ops[c]));
+  }
+  program.ops = std::move(kept);
+}
+
+}  // namespace hub

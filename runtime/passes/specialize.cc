@@ -1,0 +1,69 @@
+// Real shapes for every value, and constants from what follows from shapes alone.
+#include "base/error.h"
+#include "runtime/op.h"
+#include "runtime/passes/passes.h"
+
+namespace hub {
+
+bool specialize(Program& program, const std::vector<Spec>& inputs, std::vector<Spec>& specs) {
+  // Numbers computed from shapes are few; larger results are left to the run.
+  constexpr int64_t small = 1 << 16;
+  specs.assign(program.values.size(), {});
+  std::vector<const Tensor*> known(program.values.size(), nullptr);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    specs[static_cast<size_t>(program.inputs[i])] = inputs[i];
+  }
+  for (size_t i = 0; i < program.values.size(); ++i) {
+    if (program.values[i].constant) {
+      specs[i] = program.values[i].constant.spec();
+      known[i] = &program.values[i].constant;
+    }
+  }
+  std::vector<OpCall> kept;
+  for (OpCall& call : program.ops) {
+    std::vector<Spec> out;
+    try {
+      out = infer_call(program, call, specs, known);
+    } catch (const ValueUnknown&) {
+      return false;
+    }
+    for (size_t i = 0; i < call.out.size(); ++i) {
+      if (call.out[i] != absent) specs[static_cast<size_t>(call.out[i])] = out[i];
+    }
+    const bool of_shape = is(call, "shape") || is(call, "size");
+    std::vector<const Tensor*> in;
+    std::vector<Tensor> dummies;
+    dummies.reserve(call.in.size());
+    bool all = true;
+    for (ValueId id : call.in) {
+      const Tensor* t = id == absent ? nullptr : known[static_cast<size_t>(id)];
+      if (id != absent && t == nullptr && of_shape) {
+        const Spec& s = specs[static_cast<size_t>(id)];
+        t = &dummies.emplace_back(s.dtype, s.shape, nullptr, nullptr);
+      }
+      all = all && (id == absent || t != nullptr);
+      in.push_back(t);
+    }
+    int64_t produced = 0;
+    for (const Spec& s : out) produced += s.shape.numel();
+    if (!all || produced > small || is(call, "random")) {
+      kept.push_back(std::move(call));
+      continue;
+    }
+    const auto results = run_reference(*call.op, call.attrs, in);
+    for (size_t i = 0; i < call.out.size(); ++i) {
+      if (call.out[i] == absent) continue;
+      Value& v = program[call.out[i]];
+      v.constant = results[i];
+      known[static_cast<size_t>(call.out[i])] = &v.constant;
+    }
+  }
+  program.ops = std::move(kept);
+  remove_dead(program);
+  recover_patterns(program, specs);
+  fuse_post(program, specs);
+  remove_dead(program);
+  return true;
+}
+
+}  // namespace hub

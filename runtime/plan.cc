@@ -1,0 +1,332 @@
+#include "runtime/plan.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+#include "runtime/passes/passes.h"
+
+namespace hub {
+
+// ---- packed constants ----
+
+const void* Packs::get(Device& device, const Tensor& constant, const LayoutPtr& layout) {
+  auto [from, to] = packed_.equal_range(constant.raw());
+  const Packed* on_disk = nullptr;
+  for (auto it = from; it != to; ++it) {
+    if (same_layout(it->second.layout, layout)) return it->second.data;
+    if (it->second.data == constant.raw()) on_disk = &it->second;
+  }
+  const LayoutPtr source = on_disk != nullptr ? on_disk->layout : nullptr;
+  if (!layout && !source) return constant.raw();
+  Packed p;
+  p.layout = layout;
+  p.source = constant;
+  const size_t bytes = layout_bytes(layout, constant.spec());
+  Tensor memory(DType::u8, {static_cast<int64_t>(bytes)});
+  std::memset(memory.raw(), 0, bytes);  // padding of blocked layouts is read
+  p.owner = memory.owner();
+  p.data = memory.raw();
+  device.reorder(constant.spec(), source, constant.raw(), layout, memory.raw())();
+  return packed_.emplace(constant.raw(), std::move(p))->second.data;
+}
+
+void Packs::adopt(const Tensor& constant, LayoutPtr layout, std::shared_ptr<const void> owner) {
+  packed_.emplace(constant.raw(),
+                  Packed{std::move(layout), constant, std::move(owner), constant.raw()});
+}
+
+std::vector<const Packs::Packed*> Packs::of(const Tensor& constant) const {
+  std::vector<const Packed*> all;
+  auto [from, to] = packed_.equal_range(constant.raw());
+  for (auto it = from; it != to; ++it) all.push_back(&it->second);
+  return all;
+}
+
+// ---- building ----
+
+namespace {
+
+constexpr int forever = std::numeric_limits<int>::max() / 2;
+
+/// A piece of memory: a value in one layout, or the scratch of a call.
+struct Slot {
+  Spec spec;
+  LayoutPtr layout;
+  const void* fixed = nullptr;  ///< constants: where they are
+  int root = -1;                ///< the slot whose memory it is, when it is an alias
+  int first = forever, last = -1;
+  size_t bytes = 0;
+};
+
+struct Pending {
+  Prepared prepared;
+  std::vector<int> in, out;  ///< slots, -1 absent
+  int scratch = -1;
+  std::string label;
+  // A reorder instead of a call:
+  bool reorder = false;
+};
+
+class Builder {
+ public:
+  Builder(const Program& program, const std::vector<Spec>& specs, Device& device, Packs& packs)
+      : p_(program), specs_(specs), device_(device), packs_(packs), home_(program.values.size(), -1) {}
+
+  void build() {
+    const Uses uses(p_);
+    for (ValueId id : p_.inputs) home_[static_cast<size_t>(id)] = add(spec(id), nullptr);
+    for (size_t c = 0; c < p_.ops.size(); ++c) call(p_.ops[c], static_cast<int>(c), uses);
+    for (ValueId id : p_.outputs) outputs.push_back(in_layout(id, nullptr));
+  }
+
+  std::vector<Slot> slots;
+  std::vector<Pending> steps;
+  std::vector<int> outputs;
+
+  int input(ValueId id) const { return home_[static_cast<size_t>(id)]; }
+  int root(int slot) const {
+    while (slots[static_cast<size_t>(slot)].root >= 0) slot = slots[static_cast<size_t>(slot)].root;
+    return slot;
+  }
+
+ private:
+  const Spec& spec(ValueId id) const { return specs_[static_cast<size_t>(id)]; }
+
+  int add(const Spec& spec, const LayoutPtr& layout) {
+    Slot s;
+    s.spec = spec;
+    s.layout = layout;
+    s.bytes = std::max<size_t>(layout_bytes(layout, spec), 1);
+    slots.push_back(s);
+    return static_cast<int>(slots.size()) - 1;
+  }
+
+  /// The slot that holds value `id` in `layout`, made by a reorder when it is not there yet.
+  int in_layout(ValueId id, const LayoutPtr& layout) {
+    const Tensor& constant = p_[id].constant;
+    auto& copies = copies_[id];
+    if (copies.empty() && home_[static_cast<size_t>(id)] >= 0) {
+      copies.push_back(home_[static_cast<size_t>(id)]);
+    }
+    for (int s : copies) {
+      if (same_layout(slots[static_cast<size_t>(s)].layout, layout)) return s;
+    }
+    const int made = add(spec(id), layout);
+    if (constant) {
+      slots[static_cast<size_t>(made)].fixed = packs_.get(device_, constant, layout);
+    } else {
+      Pending step;
+      step.reorder = true;
+      step.in = {copies.at(0)};
+      step.out = {made};
+      step.label = "reorder";
+      steps.push_back(std::move(step));
+    }
+    copies_[id].push_back(made);
+    return made;
+  }
+
+  void call(const OpCall& op, int index, const Uses& uses) {
+    std::vector<Operand> in(op.in.size());
+    for (size_t i = 0; i < op.in.size(); ++i) {
+      const ValueId id = op.in[i];
+      if (id == absent) continue;
+      in[i].present = true;
+      in[i].spec = spec(id);
+      if (p_[id].constant) {
+        in[i].constant = &p_[id].constant;
+      } else {
+        in[i].layout = slots[static_cast<size_t>(home_[static_cast<size_t>(id)])].layout;
+      }
+    }
+    std::vector<Spec> out;
+    for (ValueId id : op.out) out.push_back(id == absent ? Spec{} : spec(id));
+    Pending step;
+    step.prepared = device_.prepare(op, in, out);
+    step.label = concat(op.op->name, " ", out.empty() ? "" : out[0].shape.str());
+    for (size_t i = 0; i < op.in.size(); ++i) {
+      step.in.push_back(op.in[i] == absent ? -1 : in_layout(op.in[i], step.prepared.in[i]));
+    }
+    for (size_t i = 0; i < op.out.size(); ++i) {
+      if (op.out[i] == absent) {
+        // The reference implementations may write every output.
+        step.out.push_back(-1);
+        continue;
+      }
+      const int s = add(out[i], step.prepared.out[i]);
+      home_[static_cast<size_t>(op.out[i])] = s;
+      step.out.push_back(s);
+    }
+    if (step.prepared.alias >= 0) {
+      slots[static_cast<size_t>(step.out[0])].root = step.in[static_cast<size_t>(step.prepared.alias)];
+      return;
+    }
+    if (const int i = step.prepared.in_place; i >= 0 && step.in[static_cast<size_t>(i)] >= 0) {
+      const int source = step.in[static_cast<size_t>(i)];
+      const ValueId id = op.in[static_cast<size_t>(i)];
+      const bool dies = uses.only_reader(id) == index && !p_[id].constant;
+      const Slot& from = slots[static_cast<size_t>(source)];
+      if (dies && from.root < 0 && from.fixed == nullptr &&
+          from.bytes == slots[static_cast<size_t>(step.out[0])].bytes && copies_[id].size() <= 1) {
+        slots[static_cast<size_t>(step.out[0])].root = source;
+      }
+    }
+    if (step.prepared.scratch > 0) {
+      step.scratch = add({DType::u8, {static_cast<int64_t>(step.prepared.scratch)}}, nullptr);
+    }
+    steps.push_back(std::move(step));
+  }
+
+  const Program& p_;
+  const std::vector<Spec>& specs_;
+  Device& device_;
+  Packs& packs_;
+  std::vector<int> home_;
+  std::map<ValueId, std::vector<int>> copies_;
+};
+
+std::shared_ptr<void> reserve(size_t bytes) {
+  const auto pages = static_cast<size_t>(sysconf(_SC_PHYS_PAGES));
+  const size_t physical = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  if (bytes > physical) {
+    fail(Code::refused, "this program needs ", bytes >> 20, " MiB for its values; the machine has ",
+         physical >> 20, " MiB");
+  }
+  bytes = std::max<size_t>(bytes, 64);
+  void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) fail(Code::refused, "no memory for the ", bytes >> 20, " MiB of this program");
+  if (bytes >= (size_t{4} << 20)) ::madvise(p, bytes, MADV_HUGEPAGE);
+  return {p, [bytes](void* q) { ::munmap(q, bytes); }};
+}
+
+}  // namespace
+
+Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& device, Packs& packs) {
+  Builder b(program, specs, device, packs);
+  b.build();
+  auto touch = [&](int slot, int when) {
+    if (slot < 0) return;
+    Slot& root = b.slots[static_cast<size_t>(b.root(slot))];
+    root.first = std::min(root.first, when);
+    root.last = std::max(root.last, when);
+  };
+  const int count = static_cast<int>(b.steps.size());
+  for (ValueId id : program.inputs) touch(b.input(id), -1);
+  for (int s = 0; s < count; ++s) {
+    const Pending& step = b.steps[static_cast<size_t>(s)];
+    for (int slot : step.in) touch(slot, s);
+    for (int slot : step.out) touch(slot, s);
+    touch(step.scratch, s);
+  }
+  for (int slot : b.outputs) touch(slot, count);
+
+  std::vector<Box> boxes;
+  std::vector<int> box_of(b.slots.size(), -1);
+  for (size_t i = 0; i < b.slots.size(); ++i) {
+    const Slot& s = b.slots[i];
+    if (s.fixed != nullptr || s.root >= 0 || s.last < s.first) continue;
+    box_of[i] = static_cast<int>(boxes.size());
+    boxes.push_back({s.first, s.last, s.bytes, 0});
+  }
+  size_ = place_boxes(boxes);
+  arena_ = reserve(size_.arena);
+  auto* base = static_cast<std::byte*>(arena_.get());
+  auto place = [&](int slot) -> void* {
+    if (slot < 0) return nullptr;
+    const int root = b.root(slot);
+    const Slot& s = b.slots[static_cast<size_t>(root)];
+    if (s.fixed != nullptr) return const_cast<void*>(s.fixed);
+    return base + boxes[static_cast<size_t>(box_of[static_cast<size_t>(root)])].offset;
+  };
+  for (Pending& step : b.steps) {
+    Entry entry;
+    entry.label = step.label;
+    if (step.reorder) {
+      const Slot& from = b.slots[static_cast<size_t>(step.in[0])];
+      const Slot& to = b.slots[static_cast<size_t>(step.out[0])];
+      entry.how = "reorder";
+      entry.label = concat("reorder ", from.spec.shape.str());
+      entry.run = device.reorder(from.spec, from.layout, place(step.in[0]), to.layout,
+                                 place(step.out[0]));
+    } else {
+      Places places;
+      for (int slot : step.in) places.in.push_back(place(slot));
+      for (int slot : step.out) places.out.push_back(place(slot));
+      places.scratch = place(step.scratch);
+      entry.how = step.prepared.how;
+      entry.run = step.prepared.bind(places);
+    }
+    steps_.push_back(std::move(entry));
+  }
+  for (ValueId id : program.inputs) {
+    inputs_.push_back({specs[static_cast<size_t>(id)], place(b.input(id))});
+  }
+  for (size_t i = 0; i < b.outputs.size(); ++i) {
+    outputs_.push_back({specs[static_cast<size_t>(program.outputs[i])], place(b.outputs[i])});
+  }
+  for (const Value& v : program.values) {
+    if (v.constant) keep_.push_back(v.constant.owner());
+  }
+}
+
+void Plan::load(const std::vector<Tensor>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::memcpy(inputs_[i].place, inputs[i].raw(), inputs[i].bytes());
+  }
+}
+
+std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) {
+  load(inputs);
+  for (const Entry& s : steps_) s.run();
+  std::vector<Tensor> out;
+  for (const Port& port : outputs_) {
+    Tensor t(port.spec.dtype, port.spec.shape);
+    std::memcpy(t.raw(), port.place, t.bytes());
+    out.push_back(std::move(t));
+  }
+  return out;
+}
+
+std::string Plan::profile(const std::vector<Tensor>& inputs, int runs) {
+  using clock = std::chrono::steady_clock;
+  std::vector<double> best(steps_.size(), 1e9);
+  for (int r = 0; r < runs; ++r) {
+    load(inputs);
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const auto t0 = clock::now();
+      steps_[i].run();
+      best[i] = std::min(best[i], std::chrono::duration<double, std::milli>(clock::now() - t0).count());
+    }
+  }
+  double total = 0;
+  std::map<std::string, double> kinds;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    total += best[i];
+    kinds[steps_[i].label.substr(0, steps_[i].label.find(' ')) + " (" + steps_[i].how + ")"] += best[i];
+  }
+  std::string text;
+  char line[320];
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    std::snprintf(line, sizeof line, "%9.4f ms  %-48s %s\n", best[i], steps_[i].label.c_str(),
+                  steps_[i].how.c_str());
+    text += line;
+  }
+  text += "by kind:\n";
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [k, v] : kinds) sorted.emplace_back(v, k);
+  std::sort(sorted.rbegin(), sorted.rend());
+  for (const auto& [v, k] : sorted) {
+    std::snprintf(line, sizeof line, "%9.4f ms %5.1f %%  %s\n", v, 100 * v / total, k.c_str());
+    text += line;
+  }
+  std::snprintf(line, sizeof line, "%9.4f ms in %zu steps\n", total, steps_.size());
+  return text + line;
+}
+
+}  // namespace hub

@@ -1,0 +1,64 @@
+// A program for one set of input shapes, ready to run: every operand has its place, every call its kernel.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/arena.h"
+#include "runtime/device/device.h"
+#include "runtime/program.h"
+
+namespace hub {
+
+/// Constants in the layouts that kernels want: packed once, shared by all plans of a session.
+class Packs {
+ public:
+  struct Packed {
+    LayoutPtr layout;
+    Tensor source;  ///< keeps the plain constant's identity
+    std::shared_ptr<const void> owner;
+    const void* data = nullptr;
+  };
+  /// The constant in `layout`. A constant whose numbers are gone (it came packed from disk) is converted from there.
+  const void* get(Device& device, const Tensor& constant, const LayoutPtr& layout);
+  /// Registers what lies packed on disk; `constant` is its stand-in, with type, shape and the packed bytes.
+  void adopt(const Tensor& constant, LayoutPtr layout, std::shared_ptr<const void> owner);
+  /// The layouts in which the constant is held, plain ones as null.
+  std::vector<const Packed*> of(const Tensor& constant) const;
+
+ private:
+  std::multimap<const void*, Packed> packed_;
+};
+
+class Plan {
+ public:
+  /// `program` is specialised already; its constants are shared. Throws Code::refused when the arena would pass the
+  /// machine's memory.
+  Plan(const Program& program, const std::vector<Spec>& specs, Device& device, Packs& packs);
+
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs);
+  const ArenaSize& memory() const { return size_; }
+  /// One line a step: time, share, operator, shapes, implementation.
+  std::string profile(const std::vector<Tensor>& inputs, int runs);
+
+ private:
+  struct Built;
+  void load(const std::vector<Tensor>& inputs);
+  struct Entry {
+    Step run;
+    std::string label, how;
+  };
+  std::vector<Entry> steps_;
+  ArenaSize size_;
+  std::shared_ptr<void> arena_;
+  struct Port {
+    Spec spec;
+    void* place = nullptr;
+  };
+  std::vector<Port> inputs_, outputs_;
+  std::vector<std::shared_ptr<const void>> keep_;
+};
+
+}  // namespace hub

@@ -1,0 +1,83 @@
+// A program as text, for people: inputs, constants, calls and outputs, one a line.
+#include <cstdio>
+
+#include "base/error.h"
+#include "runtime/op.h"
+#include "runtime/program.h"
+
+namespace hub {
+namespace {
+
+constexpr int64_t few = 8;  // so many numbers are still written out
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+std::string number(int64_t value) { return std::to_string(value); }
+std::string number(float value) { return number(static_cast<double>(value)); }
+std::string number(const std::string& text) { return concat('"', text, '"'); }
+
+template <class T>
+std::string list(const std::vector<T>& values) {
+  std::string s = "[";
+  for (size_t i = 0; i < values.size(); ++i) s += concat(i == 0 ? "" : ", ", number(values[i]));
+  return s + "]";
+}
+
+std::string tensor(const Tensor& t) {
+  std::string s = t.spec().str();
+  if (t.numel() == 0 || t.numel() > few) return s;
+  switch (t.dtype()) {
+    case DType::f32:
+    case DType::f64:
+    case DType::f16:
+    case DType::bf16: return concat(s, " = ", list(t.to_floats()));
+    default: return concat(s, " = ", list(t.to_ints()));
+  }
+}
+
+std::string attr(const Attr& value) {
+  struct Writer {
+    std::string operator()(int64_t v) const { return number(v); }
+    std::string operator()(double v) const { return number(v); }
+    std::string operator()(const std::string& v) const { return number(v); }
+    std::string operator()(const Tensor& v) const { return concat('(', tensor(v), ')'); }
+    std::string operator()(const std::vector<int64_t>& v) const { return list(v); }
+    std::string operator()(const std::vector<double>& v) const { return list(v); }
+    std::string operator()(const std::vector<std::string>& v) const { return list(v); }
+  };
+  return std::visit(Writer{}, value);
+}
+
+std::string names(const Program& program, const std::vector<ValueId>& ids) {
+  std::string s;
+  for (size_t i = 0; i < ids.size(); ++i)
+    s += concat(i == 0 ? "" : ", ", ids[i] == absent ? std::string("-") : program[ids[i]].name);
+  return s;
+}
+
+std::string declared(const Value& value) {
+  return value.declared.dtype == DType::none ? std::string() : concat(": ", value.declared.str());
+}
+
+}  // namespace
+
+std::string to_text(const Program& program) {
+  std::string s = concat("program \"", program.name, "\"\n");
+  for (ValueId id : program.inputs)
+    s += concat("input ", program[id].name, declared(program[id]), "\n");
+  for (const Value& value : program.values)
+    if (value.constant) s += concat("constant ", value.name, ": ", tensor(value.constant), "\n");
+  for (const OpCall& call : program.ops) {
+    s += concat(names(program, call.out), " = ", call.op->name, "(", names(program, call.in), ")");
+    for (const auto& [name, value] : call.attrs.items()) s += concat(' ', name, '=', attr(value));
+    s += '\n';
+  }
+  for (ValueId id : program.outputs)
+    s += concat("output ", program[id].name, declared(program[id]), "\n");
+  return s;
+}
+
+}  // namespace hub
