@@ -49,7 +49,7 @@ void declare(CLI::App& root, Parsed& parsed) {
       if (many) {
         option->expected(a.required ? 1 : 0, 1 << 20)->take_all();
       } else {
-        option->expected(1);
+        option->expected(1)->allow_extra_args(false);
       }
     }
     if (a.required) option->required();

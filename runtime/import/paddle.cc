@@ -253,6 +253,11 @@ class Block {
       // leaves as they are.
       if (!v && current.var && current.var.constant()) continue;
       if (v && program_[v.id].name.starts_with('%')) program_.rename(v.id, slot.arguments(k));
+      // Import rules may want to know the type and the rank of what they read.
+      const auto var = vars_.find(slot.arguments(k));
+      if (v && program_[v.id].declared.dtype == DType::none && var != vars_.end() &&
+          var->second->type().type() == lod_tensor)
+        program_[v.id].declared = spec_of(*var->second);
       current = {v, offsets};
     }
   }

@@ -234,12 +234,27 @@ void forward_shift(const Call& call) {
 
 // ---- import rules ----
 
+/// y so that its first dimension stands under dimension `axis` of x: at once where y is constant
+/// and the rank of x is known, so that passes see a plain constant.
+Var aligned(ImportNode& n, Var y, Var x, int64_t axis) {
+  const Spec& declared = n.program[x.id].declared;
+  const Tensor& number = y.constant();
+  if (!number || declared.dtype == DType::none) return apply("align", {y, x}, {{"axis", axis}});
+  const Tensor* in[] = {&number};
+  const Spec spec = number.spec();
+  const Spec* specs[] = {&spec, &declared};
+  const Attrs attrs{{"axis", axis}};
+  const Shape shape = within(
+      n.name, [&] { return infer_outputs(*find_op("align"), Infer(attrs, specs, in))[0].shape; });
+  return constant(n.program, number.reshaped(shape));
+}
+
 /// ONNX before opset 7 aligned B's first dimension with A's `axis` when `broadcast` was set.
 template <Literal op>
 void onnx_binary(ImportNode& n) {
   Var b = n.need(1);
   if (n.version < 7 && n.attrs.i("broadcast", 0) != 0 && n.attrs.has("axis")) {
-    b = apply("align", {b, n.need(0)}, {{"axis", n.attrs.i("axis")}});
+    b = aligned(n, b, n.need(0), n.attrs.i("axis"));
   }
   Attrs attrs;
   for (const auto* kept : {"fmod", "direction"}) {
@@ -272,7 +287,7 @@ template <Literal op>
 void paddle_binary(ImportNode& n) {
   Var y = n.need("Y");
   if (const int64_t axis = n.attrs.i("axis", -1); axis != -1) {
-    y = apply("align", {y, n.need("X")}, {{"axis", axis}});
+    y = aligned(n, y, n.need("X"), axis);
   }
   n.out("Out", apply(op.view(), {n.need("X"), y}));
 }

@@ -104,7 +104,7 @@ HUB_VECTOR void elementwise_part(Kind kind, float a, float b, const float* x, fl
   switch (kind) {
     case Kind::relu: HUB_LOOP(v > 0.0F ? v : (v == v ? 0.0F : v));
     case Kind::leaky_relu: HUB_LOOP(v < 0.0F ? a * v : v);
-    case Kind::clip: HUB_LOOP(v < a ? a : (v > b ? b : v));
+    case Kind::clip: HUB_LOOP(std::min(std::max(v, a), b));
     case Kind::linear: HUB_LOOP(a * v + b);
     case Kind::sigmoid: HUB_LOOP(1.0F / (1.0F + fast_exp(-v)));
     case Kind::hard_sigmoid: HUB_LOOP(std::min(std::max(a * v + b, 0.0F), 1.0F));
@@ -133,8 +133,8 @@ HUB_INLINE void binary_loop(Binary op, bool swapped, const float* a, Second seco
     case Binary::sub: HUB_PAIR(swapped ? q - p : p - q);
     case Binary::mul: HUB_PAIR(p * q);
     case Binary::div: HUB_PAIR(swapped ? q / p : p / q);
-    case Binary::max: HUB_PAIR(p > q ? p : q);
-    case Binary::min: HUB_PAIR(p < q ? p : q);
+    case Binary::max: HUB_PAIR(p != p ? p : (q > p || q != q ? q : p));
+    case Binary::min: HUB_PAIR(p != p ? p : (q < p || q != q ? q : p));
   }
 }
 #undef HUB_PAIR

@@ -14,7 +14,9 @@ std::optional<Prepared> prepare_pool(const OpCall& call, std::span<const Operand
   if (x.rank() < 3 || x.rank() > 5 || !in[0].layout) return {};
   const Window window = pool_window(call.attrs, spatial(x));
   if (window.uneven) return {};
-  const bool average = call.attrs.s("kind", "max") == "avg";
+  const std::string kind = call.attrs.s("kind", "max");
+  if (kind != "max" && kind != "avg") return {};
+  const bool average = kind == "avg";
   const bool include = call.attrs.i("count_include_pad", 0) != 0;
   memory::dims kernel;
   memory::dims strides;
