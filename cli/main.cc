@@ -1,5 +1,6 @@
 // The door: arguments in, exit status out. The only place that knows CLI11, and one of two that catch errors.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -56,6 +57,18 @@ void declare(CLI::App& root, Parsed& parsed) {
   }
 }
 
+/// Words go to the command's positional list.
+void add_plain(Parsed& parsed, const std::vector<std::string>& words) {
+  if (words.empty()) return;
+  for (const Argument& a : parsed.command->arguments) {
+    if (a.name.starts_with("--") || (a.kind != "list" && a.kind != "words")) continue;
+    auto& values = parsed.args.values[std::string(a.name)];
+    values.insert(values.end(), words.begin(), words.end());
+    return;
+  }
+  fail(Code::usage, "'", printable(words[0]), "' behind -- is not expected");
+}
+
 void fill(Parsed& parsed) {
   for (const Argument& a : parsed.command->arguments) {
     auto& values = parsed.args.values[std::string(a.name)];
@@ -100,6 +113,10 @@ int run(int argc, char** argv, Terminal& terminal, bool& as_json) {
   }
   std::vector<std::string> words(argv + 1, argv + argc);
   words[0] = word;
+  // What stands behind "--" is never an option, whatever it begins with.
+  const auto mark = std::find(words.begin(), words.end(), "--");
+  const std::vector<std::string> plain(mark == words.end() ? mark : mark + 1, words.end());
+  words.erase(mark, words.end());
   std::reverse(words.begin(), words.end());
   try {
     root.parse(words);
@@ -113,6 +130,7 @@ int run(int argc, char** argv, Terminal& terminal, bool& as_json) {
   }
   for (Parsed& p : table) {
     if (!p.app->parsed()) continue;
+    add_plain(p, plain);
     fill(p);
     Context context{terminal, HUB_VERSION, p.args.flag("--json")};
     return p.command->run(p.args, context);

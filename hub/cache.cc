@@ -118,12 +118,12 @@ std::optional<Installed> Cache::open(const ModuleName& name, const Version& vers
                       .installed_at = iso_time(row->installed_at),
                       .last_used = iso_time(row->last_used)};
   const Manifest& manifest = installed.manifest;
+  Stamps checked;
   for (const FileEntry& file : manifest.files) {
     const auto now = Stamp::of(blobs_.path(file.sha256));
     const Stamp& recorded = row->stamps[file.sha256];
     const bool touched = recorded != Stamp{} && now != recorded;
-    if (!now || now->size != file.size ||
-        (thorough && touched && blobs_.rehash(file.sha256) != file.sha256)) {
+    if (!now || now->size != file.size || (thorough && touched && !good(file, checked))) {
       installed.broken = true;
     }
   }
@@ -140,8 +140,10 @@ bool Cache::good(const FileEntry& file, Stamps& checked) {
   if (!now || now->size != file.size) return false;
   const auto known = checked.find(file.sha256);
   if (known == checked.end() || known->second != *now) {
-    const auto recorded = catalog_.stamp(file.sha256);
-    if (recorded != now && blobs_.rehash(file.sha256) != file.sha256) return false;
+    if (catalog_.stamp(file.sha256) != now) {
+      if (blobs_.rehash(file.sha256) != file.sha256) return false;
+      catalog_.set_stamp(file.sha256, *now);
+    }
     checked[file.sha256] = *now;
   }
   return true;

@@ -166,10 +166,12 @@ std::vector<Version> Hub::versions(const ModuleName& name) {
 VerifyReport Hub::Impl::verify(const Manifest& manifest, std::map<Digest, std::string>& verdicts) {
   VerifyReport report{manifest.id(), {}};
   const Blobs& blobs = cache->blobs();
+  uint64_t done = 0;
   for (const FileEntry& file : manifest.files) {
     auto [verdict, fresh] = verdicts.emplace(file.sha256, "");
+    done += file.size;
+    progress.update(concat("checking ", manifest.id()), done, manifest.total_size());
     if (fresh) {
-      progress.note(concat("reading '", file.path.str(), "' of ", manifest.id()));
       const auto stamp = Stamp::of(blobs.path(file.sha256));
       const auto found = blobs.rehash(file.sha256);
       if (!found) {

@@ -91,7 +91,8 @@ LacSegmenter::LacSegmenter(const MappedFile& dictionary) : table_(dictionary, ' 
   }
 }
 
-std::vector<Span> LacSegmenter::cut(std::string_view text, const std::vector<size_t>& ends) const {
+std::vector<TextSpan> LacSegmenter::cut(std::string_view text,
+                                        const std::vector<size_t>& ends) const {
   struct Best {
     double score;
     size_t end;
@@ -108,7 +109,7 @@ std::vector<Span> LacSegmenter::cut(std::string_view text, const std::vector<siz
       if (score >= best[i].score) best[i] = {score, i + length};
     }
   }
-  std::vector<Span> pieces;
+  std::vector<TextSpan> pieces;
   bool growing = false;  // the last piece is a run of single ASCII letters and digits
   for (size_t i = 0; i < n; i = best[i].end) {
     const bool single = best[i].end == i + 1 && ascii_alphanumeric(text[ends[i] - 1]);
@@ -150,13 +151,13 @@ int64_t LacVocabulary::id(std::string_view word) const {
 }
 
 LacUnits LacVocabulary::units(std::string_view text, const std::vector<size_t>& ends,
-                              const std::vector<Span>& pieces) const {
+                              const std::vector<TextSpan>& pieces) const {
   const auto part = [&](size_t start, size_t end) {
     const size_t from = start == 0 ? 0 : ends[start - 1];
     return text.substr(from, ends[end - 1] - from);
   };
   LacUnits out;
-  for (const Span& piece : pieces) {
+  for (const TextSpan& piece : pieces) {
     const std::string_view word = part(piece.start, piece.end);
     if (words_.find(word)) {
       out.units.push_back(piece);

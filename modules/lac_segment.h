@@ -1,5 +1,4 @@
-// What LAC does to a text before its network: cutting it with a dictionary and numbering the
-// pieces.
+// What LAC does to a text before its network: a dictionary cuts it, the pieces get numbers.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 namespace hub {
 
 /// A piece of a text: code points [start, end).
-struct Span {
+struct TextSpan {
   size_t start, end;
 };
 
@@ -25,7 +24,7 @@ class LacSegmenter {
   /// `dictionary`: "word count" a line. Throws Code::refused naming a line that is not.
   explicit LacSegmenter(const MappedFile& dictionary);
   /// `ends[i]` is the byte just after code point i of `text`.
-  std::vector<Span> cut(std::string_view text, const std::vector<size_t>& ends) const;
+  std::vector<TextSpan> cut(std::string_view text, const std::vector<size_t>& ends) const;
 
  private:
   WordTable table_;                 ///< word -> its length in code points
@@ -35,7 +34,7 @@ class LacSegmenter {
 /// The units of a text that the network sees: whole dictionary words or single code points, with
 /// their ids.
 struct LacUnits {
-  std::vector<Span> units;
+  std::vector<TextSpan> units;
   std::vector<int64_t> ids;
 };
 
@@ -45,7 +44,7 @@ class LacVocabulary {
   /// width to half width, traditional to simplified), applied before a word is looked up.
   LacVocabulary(const MappedFile& words, const MappedFile& replacements);
   LacUnits units(std::string_view text, const std::vector<size_t>& ends,
-                 const std::vector<Span>& pieces) const;
+                 const std::vector<TextSpan>& pieces) const;
 
  private:
   int64_t id(std::string_view word) const;

@@ -1,6 +1,6 @@
-// Lexical analysis as LAC does it: words with their tags and, where the module has a network
-// "rank", their importance. preprocess: dictionary, words, replacements (files); postprocess: tags
-// (a file).
+// Lexical analysis as LAC does it: words with their tags and, with postprocess.rank, their
+// importance from 0 to 3. Networks "lac" and "rank"; preprocess: words, q2b, segment (files);
+// postprocess: tags (a file), rank (true or false).
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -46,9 +46,8 @@ LexicalAnalysis::LexicalAnalysis(Module& module) : module_(module) {
   const std::string id = module.manifest().id();
   Fields pre(module.manifest().preprocess, id + ": preprocess");
   Fields post(module.manifest().postprocess, id + ": postprocess");
-  const RelPath dictionary = pre.path("segment"), words = pre.path("words"),
-                replacements = pre.path("q2b");
-  const RelPath tags = post.path("tags");
+  const RelPath dictionary = pre.path("segment"), words = pre.path("words");
+  const RelPath replacements = pre.path("q2b"), tags = post.path("tags");
   ranked_ = post.boolean("rank");
   pre.done();
   post.done();
@@ -80,7 +79,7 @@ Batch LexicalAnalysis::encode(std::span<const Sample> samples) const {
   return batch;
 }
 
-/// A [T, 1] input a list, its sequences in "<name>.offsets"; one number a row back.
+/// Each list goes in as [T, 1] with its sequences in "<name>.offsets"; back comes one number a row.
 std::vector<int64_t> LexicalAnalysis::run(
     const std::string& network, const Batch& batch,
     const std::vector<std::pair<std::string, const std::vector<int64_t>*>>& inputs) {
@@ -96,20 +95,18 @@ std::vector<int64_t> LexicalAnalysis::run(
     fail(Code::refused, module_.manifest().id(), ": network '", network, "' gave ",
          out.spec().str(), " for ", rows, " units, wanted a number each");
   }
-  if (out.dtype() != DType::f32) return out.to_ints();
-  const auto numbers = out.values<float>();
-  return {numbers.begin(), numbers.end()};
+  return out.to_ints();
 }
 
 json LexicalAnalysis::decode(const Sample& sample, const Batch& batch, size_t text,
                              std::span<const int64_t> tags, std::span<const int64_t> ranks) const {
   struct Word {
-    Span span;
+    TextSpan span;
     std::string_view tag;
     int64_t rank;
   };
   std::vector<Word> words;
-  const std::vector<Span>& units = batch.units[text].units;
+  const std::vector<TextSpan>& units = batch.units[text].units;
   for (size_t i = 0; i < units.size(); ++i) {
     const auto id = static_cast<size_t>(tags[i]);
     if (id >= tags_.size())

@@ -272,6 +272,8 @@ class Block {
     return node.in_offsets_.empty() ? Var{} : node.in_offsets_.begin()->second;
   }
 
+  /// What a file says of computed variables may be wrong (a decoded path is called float32), so
+  /// nothing is declared.
   void add_fetch(const fluid::Op& op) {
     const std::string& name = only_argument(op, op.inputs_size() == 1 ? &op.inputs(0) : nullptr);
     Var v = read(name, "fetch").var;
@@ -282,9 +284,6 @@ class Block {
       v = apply("identity", {v});
       program_.rename(v.id, name);
     }
-    const auto it = vars_.find(name);
-    if (it != vars_.end() && it->second->type().type() == lod_tensor)
-      program_[v.id].declared = spec_of(*it->second);
     program_.outputs.push_back(v.id);
   }
 

@@ -22,7 +22,7 @@ MappedFile file_of(const std::string& name, const std::string& text) {
 Strings pieces(const LacSegmenter& segmenter, std::string_view text) {
   const auto ends = code_point_ends(text);
   Strings out;
-  for (const Span& s : segmenter.cut(text, ends)) {
+  for (const TextSpan& s : segmenter.cut(text, ends)) {
     const size_t from = s.start == 0 ? 0 : ends[s.start - 1];
     out.emplace_back(text.substr(from, ends[s.end - 1] - from));
   }
@@ -57,11 +57,14 @@ Module& lac() {
 }  // namespace
 
 TEST_CASE("the segmenter takes the likeliest cut") {
-  const LacSegmenter s(file_of("seg", "科技 5\n高科技 9\n技公 3\n公司 7\nC++ 2\n一家 1\n家一 1\n"));
+  const LacSegmenter s(file_of(
+      "seg",
+      "科技 5\n高科技 9\n技公 3\n公司 7\nC++ 2\n一家 1\n家一 1\n甲乙 1\n丙丁 1\n甲乙丙 1\n"));
   CHECK(pieces(s, "高科技公司") == Strings{"高科技", "公司"});
   CHECK(pieces(s, "科技公") ==
         Strings{"科技", "公"});  // as likely as 科, 技公: the longer first word wins
   CHECK(pieces(s, "一家一") == Strings{"一家", "一"});
+  CHECK(pieces(s, "甲乙丙丁") == Strings{"甲乙", "丙丁"});  // 2 · 2 beats 3 · 1
   CHECK(pieces(s, "用C++写v2") == Strings{"用", "C++", "写", "v2"});
   CHECK(pieces(s, "ab+cＤé") == Strings{"ab", "+", "c", "Ｄ", "é"});
   CHECK(pieces(s, " \t ") == Strings{" ", "\t", " "});
@@ -78,12 +81,10 @@ TEST_CASE("dictionaries that are not are refused by line") {
   CHECK_THROWS_WITH(read_lac_tags("0\ta-B\n99999999\tb-B\n"), Catch::Contains("line 2"));
 }
 
-TEST_CASE(
-    "units are whole words of the vocabulary or single characters, replaced before they are "
-    "numbered") {
-  const LacSegmenter s(file_of("seg", "甲乙 1\n丙丁 1\n"));
-  const LacVocabulary v(file_of("words", "0\t,\n1\t甲乙\n2\t丙\n3\t丁\n2\t弎\n4\tOOV\n"),
-                        file_of("q2b", "，\t,\n三\t弎\n"));
+TEST_CASE("units are whole words or single characters with replacements") {
+  const LacSegmenter s(file_of("units_seg", "甲乙 1\n丙丁 1\n"));
+  const LacVocabulary v(file_of("units_words", "0\t,\n1\t甲乙\n2\t丙\n3\t丁\n2\t弎\n4\tOOV\n"),
+                        file_of("units_q2b", "，\t,\n三\t弎\n"));
   const std::string text = "甲乙，丙丁三x";
   const auto ends = code_point_ends(text);
   const LacUnits got = v.units(text, ends, s.cut(text, ends));
@@ -144,7 +145,7 @@ TEST_CASE("lac-rank adds the importance of each word") {
   CHECK(analyse(*module, "").empty());
 }
 
-TEST_CASE("whatever the text, its words joined are the text") {
+TEST_CASE("the words of any text joined are the text") {
   for (const char* text : {"        LAC是个优秀的分词工具", " ", "\t", "早上测量血糖10.1mmol/l",
                            "ＬＡＣ，１２３　全角！", "a\tb\n c", "😀👩‍💻表情", "青花瓷",
                            "𠀀𠀁", "e\u0301"}) {

@@ -42,7 +42,7 @@ TEST_CASE("the collected cases give the right ids") {
   }
 }
 
-TEST_CASE("a long text is cut to the limit and still ends in [SEP]") {
+TEST_CASE("a long text is cut to the limit and keeps its end token") {
   std::string text;
   for (int i = 0; i < 1500; ++i)
     text += concat(i == 0 ? "" : " ", i % 3 == 0 ? "good" : i % 3 == 1 ? "movie" : "!");

@@ -90,6 +90,9 @@ TEST_CASE("onnx: nodes are put in order, calls carry the names of their nodes") 
   CHECK(to_text(p) == to_text(import(small())));
   CHECK(p.ops[0].name == "s");
   CHECK(p.ops[1].name == "last");
+  add_node(*model.mutable_graph(), "Neg", {"x"}, {"a"});
+  add_node(*model.mutable_graph(), "Abs", {"x"}, {"b"});
+  CHECK_THAT(to_text(import(model)), Catch::Contains("y = relu(s)\na = neg(x)\nb = abs(x)\n"));
 }
 
 TEST_CASE("onnx: cases from the wild that must import") {
