@@ -23,7 +23,6 @@ class Guard {
         fail(Code::refused, "JSON is nested deeper than ", max_depth_, " levels");
       }
       keys_.resize(static_cast<size_t>(depth) + 1);
-      keys_.back().clear();
     } else if (event == Event::key) {
       const auto& key = value.get_ref<const std::string&>();
       if (!keys_.back().insert(key).second) {

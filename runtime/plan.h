@@ -40,7 +40,7 @@ class Plan {
 
   std::vector<Tensor> run(const std::vector<Tensor>& inputs);
   const ArenaSize& memory() const { return size_; }
-  /// One line a step: time, share, operator, shapes, implementation.
+  /// Fastest and median whole run; then one line a step: its best time, operator, shape, implementation.
   std::string profile(const std::vector<Tensor>& inputs, int runs);
 
  private:

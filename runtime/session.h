@@ -41,7 +41,7 @@ class Session {
     size_t arena = 0, live = 0, sum = 0;
   };
   Memory memory() const;
-  /// Time of each call of the latest plan, summed over `runs` runs of the given inputs; for profiles.
+  /// Fastest and median time of `runs` runs on these inputs, and the best time of each step.
   std::string profile(const std::vector<Tensor>& inputs, int runs);
 
  private:

@@ -38,12 +38,11 @@ void run_session(Session& session, const Args& args, Context& context) {
     const Value& v = p[p.inputs[i]];
     if (!inputs[i]) fail(Code::usage, "input '", v.name, "' ", v.declared.str(), " is missing: --in ", v.name, "=FILE.npy");
   }
-  std::vector<Tensor> outputs;
   if (const std::string runs = args.text("--profile"); !runs.empty()) {
     context.terminal.print(session.profile(inputs, args.number("--profile", 1)));
     return;
   }
-  outputs = session.run(inputs);
+  const std::vector<Tensor> outputs = session.run(inputs);
   const std::string folder = args.text("--out");
   if (!folder.empty()) make_folders(folder);
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -103,7 +102,7 @@ extern const Command infer_command{
      {"--network", "text", "which of the module's networks"},
      {"--device", "text", "cpu or reference", "cpu"},
      {"--threads", "number", "0 means one a processor", "0"},
-     {"--profile", "number", "prints the time of each step, the best of N runs, instead"},
+     {"--profile", "number", "instead prints the times of N runs and of each step"},
      {"--json", "flag", "one JSON object an output"}},
     run};
 

@@ -83,6 +83,8 @@ TEST_CASE("members come back from every kind of package") {
   }
   CHECK(contents(data + "good.tar.gz").size() == 3);
   CHECK(contents(data + "good.tar.gz").count("m/模型.txt") == 1);
+  // A zip that says its names are UTF-8, as Python writes them.
+  CHECK(contents(data + "utf8.zip").at("m/模型.txt") == "x");
 }
 
 TEST_CASE("an archive is unpacked whole, with plain modes") {

@@ -249,6 +249,19 @@ std::vector<OpCase> nn_cases() {
        {{"channel", int64_t{1}}},
        {f({1, 2, 2}, {-1, 2, -3, -4}), f({2}, {0.5F, 0.25F})},
        {f({1, 2, 2}, {-0.5F, 2, -0.75F, -1})}},
+
+      // The second box lies on the first; scores of the other class are the other way round.
+      {"non_max_suppression",
+       {},
+       {f({1, 3, 4}, {0, 0, 1, 1, 1, 1.1F, 0, 0.1F, 0, 5, 1, 6}),
+        f({1, 2, 3}, {0.9F, 0.8F, 0.7F, 0.1F, 0.8F, 0.9F}), i({1}, {2}), f({1}, {0.5F}),
+        f({1}, {0.2F})},
+       {i({4, 3}, {0, 0, 0, 0, 0, 2, 0, 1, 2, 0, 1, 1})}},
+      {"non_max_suppression",
+       {{"center_point_box", int64_t{1}}},
+       {f({1, 2, 4}, {0.5F, 0.5F, 1, 1, 0.75F, 0.5F, 1, 1}), f({1, 1, 2}, {1, 2}), i({1}, {9}),
+        f({1}, {0.55F})},
+       {i({1, 3}, {0, 0, 1})}},
   };
 }
 
