@@ -146,6 +146,7 @@ void optimize(Program& program) {
   fold_constants(program);
   remove_dead(program);
   fold_affine(program);
+  unroll_conv_transpose(program);
   fold_constants(program);
   remove_dead(program);
 }

@@ -18,6 +18,9 @@ void fold_constants(Program& program);
 /// conv (or matmul) followed by batch_norm or by a multiplication, division, addition or subtraction with one constant
 /// a channel: folded into its weights and bias.
 void fold_affine(Program& program);
+/// conv_transpose whose windows do not overlap: a 1x1 conv into the pixels of each window, then depth_to_space. An
+/// elementwise step behind it moves in front of depth_to_space, where it can join the conv.
+void unroll_conv_transpose(Program& program);
 /// Calls that nobody reads go; identity calls give way to their input.
 void remove_dead(Program& program);
 

@@ -154,7 +154,7 @@ const std::map<std::string_view, Prepare>& table() {
         {"attention", prepare_attention}, {"softmax", prepare_softmax},
         {"layer_norm", prepare_layer_norm}, {"batch_norm", prepare_batch_norm},
         {"concat", prepare_concat},       {"resize", prepare_resize},
-        {"transpose", prepare_transpose},
+        {"transpose", prepare_transpose}, {"depth_to_space", prepare_depth_to_space},
     };
     for (std::string_view op : {"reshape", "squeeze", "unsqueeze", "flatten", "identity"}) {
       t[op] = prepare_view;

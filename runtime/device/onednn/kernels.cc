@@ -35,15 +35,23 @@ HUB_INLINE float fast_exp(float x) {
   return p * std::bit_cast<float>((static_cast<int32_t>(n) + 127) << 23);
 }
 
-HUB_VECTOR void softmax_row(const float* x, float* y, int64_t width, float scale) {
-  float top = -INFINITY;
-#pragma omp simd reduction(max : top)
-  for (int64_t i = 0; i < width; ++i) top = std::max(top, x[i]);
-  if (scale < 0) {
-    top = INFINITY;
-#pragma omp simd reduction(min : top)
-    for (int64_t i = 0; i < width; ++i) top = std::min(top, x[i]);
+/// In lanes: the compiler does not vectorise a plain maximum, whose answer for NaN depends on the order.
+HUB_INLINE float largest(const float* x, int64_t count) {
+  constexpr int64_t lanes = 32;
+  float part[lanes];
+  for (float& p : part) p = -INFINITY;
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    for (int64_t l = 0; l < lanes; ++l) part[l] = x[i + l] > part[l] ? x[i + l] : part[l];
   }
+  float top = -INFINITY;
+  for (float p : part) top = p > top ? p : top;
+  for (; i < count; ++i) top = x[i] > top ? x[i] : top;
+  return top;
+}
+
+HUB_VECTOR void softmax_row(const float* x, float* y, int64_t width, float scale) {
+  const float top = largest(x, width);
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < width; ++i) {
@@ -190,18 +198,27 @@ void softmax_rows(const float* x, float* y, int64_t rows, int64_t width) {
 
 void masked_softmax(float* scores, int64_t batch, int64_t rows, int64_t keys, float scale,
                     const int64_t* keep) {
-#pragma omp parallel for if (batch * rows * keys >= worth_a_thread)
-  for (int64_t r = 0; r < batch * rows; ++r) {
-    float* row = scores + r * keys;
-    const int64_t* mask = keep == nullptr ? nullptr : keep + r / rows * keys;
+  for (int64_t n = 0; n < batch; ++n) {
+    // Padding stands at the end: what is kept is a row of its own, the rest gets exact zeros.
+    const int64_t* mask = keep == nullptr ? nullptr : keep + n * keys;
+    int64_t kept = keys;
+    bool scattered = false;
     if (mask != nullptr) {
-      // Out of reach of the largest kept score, whatever it is; exact zeros come out of the exponential's clamp times
-      // the mask below.
-      for (int64_t k = 0; k < keys; ++k) row[k] = mask[k] != 0 ? row[k] : -INFINITY;
+      kept = std::find(mask, mask + keys, 0) - mask;
+      scattered = std::any_of(mask + kept, mask + keys, [](int64_t m) { return m != 0; });
     }
-    softmax_row(row, row, keys, scale);
-    if (mask != nullptr) {
-      for (int64_t k = 0; k < keys; ++k) row[k] = mask[k] != 0 ? row[k] : 0.0F;
+    float* const first = scores + n * rows * keys;
+#pragma omp parallel for if (rows * keys >= worth_a_thread)
+    for (int64_t r = 0; r < rows; ++r) {
+      float* row = first + r * keys;
+      if (scattered) {
+        for (int64_t k = 0; k < keys; ++k) row[k] = mask[k] != 0 ? row[k] : -INFINITY;
+        softmax_row(row, row, keys, scale);
+        for (int64_t k = 0; k < keys; ++k) row[k] = mask[k] != 0 ? row[k] : 0.0F;
+      } else {
+        softmax_row(row, row, kept, scale);
+        std::fill(row + kept, row + keys, 0.0F);
+      }
     }
   }
 }

@@ -130,6 +130,7 @@ std::optional<Prepared> prepare_attention(const OpCall& call, std::span<const Op
   const int64_t depth = width / heads;
   const int64_t value_depth = value_width / heads;
   const auto scale = static_cast<float>(call.attrs.f("scale", 1 / std::sqrt(static_cast<double>(depth))));
+  if (scale < 0) return {};
   // Heads are strides into the rows: nothing is transposed.
   const auto q = strided({batch, heads, rows, depth}, {rows * width, depth, width, 1});
   const auto k = strided({batch, heads, depth, keys}, {keys * width, depth, 1, width});

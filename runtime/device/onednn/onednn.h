@@ -81,6 +81,8 @@ std::optional<Prepared> prepare_batch_norm(const OpCall&, std::span<const Operan
                                            std::span<const Spec>);
 std::optional<Prepared> prepare_concat(const OpCall&, std::span<const Operand>, std::span<const Spec>);
 std::optional<Prepared> prepare_resize(const OpCall&, std::span<const Operand>, std::span<const Spec>);
+std::optional<Prepared> prepare_depth_to_space(const OpCall&, std::span<const Operand>,
+                                               std::span<const Spec>);
 std::optional<Prepared> prepare_transpose(const OpCall&, std::span<const Operand>,
                                           std::span<const Spec>);
 std::optional<Prepared> prepare_view(const OpCall&, std::span<const Operand>, std::span<const Spec>);
