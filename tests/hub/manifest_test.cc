@@ -109,7 +109,7 @@ TEST_CASE("a manifest with one thing wrong is refused by name") {
               {"/files/0/path", "p", "both a file and a folder"},
               {"/files/4/path", "x.png/y", "among the files"},
               {"/files/3/path", "w.bin/y", "both a file and a folder"},
-      {"/files/4/path", "p", "both a file and a folder"},
+              {"/files/4/path", "p", "both a file and a folder"},
               {"/files/0/size", -1, "'size' is -1"},
               {"/files/0/size", 1.5, "'size' is 1.5"},
               {"/files/0/size", uint64_t{1} << 60, "'size' is 1152921504606846976"},

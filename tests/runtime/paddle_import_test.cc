@@ -106,7 +106,7 @@ constant a: int64[1] = [7]
 constant b: float32[2] = [1, -2]
 s = add(x, b)
 y = relu(s)
-output y
+output y: float32[?, 2]
 )";
 
 }  // namespace
