@@ -21,7 +21,7 @@ constexpr std::string_view magic = "HUBPACK2";
 std::string build_line(const Device& device) {
   struct stat st {};
   ::stat("/proc/self/exe", &st);
-  return concat(device.name(), " ", st.st_size, " ", st.st_mtim.tv_sec, ".", st.st_mtim.tv_nsec);
+  return concat(device.kind(), " ", st.st_size, " ", st.st_mtim.tv_sec, ".", st.st_mtim.tv_nsec);
 }
 
 void put(std::string& s, uint64_t v) { s.append(reinterpret_cast<const char*>(&v), sizeof v); }

@@ -111,7 +111,7 @@ struct Session::Impl {
       for (ValueId id : call.in) {
         in.push_back(id == absent ? nullptr : &values[static_cast<size_t>(id)]);
       }
-      const auto out = within(concat(call.op->name, " '", call.name, "'"),
+      const auto out = within(concat("call '", call.name, "'"),
                               [&] { return run_reference(*call.op, call.attrs, in); });
       for (size_t i = 0; i < call.out.size(); ++i) {
         if (call.out[i] != absent) values[static_cast<size_t>(call.out[i])] = out.at(i);

@@ -133,7 +133,7 @@ Ocr::Ocr(Module& module) : module_(module) {
   turn_threshold_ = post.number("turn_threshold");
   text_threshold_ = post.number("text_threshold");
   post.done();
-  if (!(boxes_.unclip >= 0 && boxes_.unclip <= 10)) post.refuse("unclip", "is outside 0 to 10");
+  if (!(boxes_.unclip > 0 && boxes_.unclip <= 10)) post.refuse("unclip", "is not within 0 to 10");
   characters_ = std::make_unique<CtcCharacters>(module.files().open(keys).text(),
                                                 concat(manifest.id(), ": ", keys.str()));
 }

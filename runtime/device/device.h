@@ -54,6 +54,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;
+  /// What its choice of layouts depends on: packs of another kind are made anew.
+  virtual std::string kind() const { return std::string(name()); }
   /// Throws Code::unsupported naming the operator when there is no kernel for it.
   virtual Prepared prepare(const OpCall& call, std::span<const Operand> in,
                            std::span<const Spec> out) = 0;

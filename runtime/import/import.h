@@ -1,5 +1,5 @@
-// Files in: network formats become programs, weight formats become named tensors. Any bytes in; out comes a program or a
-// clear refusal, in memory bounded by the size of the file.
+// Files in: network formats become programs, weight formats become named tensors. Any bytes in; out
+// comes a program or a clear refusal, in memory bounded by the size of the file.
 #pragma once
 
 #include <map>
@@ -13,10 +13,12 @@ namespace hub {
 
 using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 
-/// An ONNX model. External data is read through `files` only. Initializers that are also graph inputs are constants.
+/// An ONNX model. External data is read through `files` only. Initializers that are also graph
+/// inputs are constants.
 Program import_onnx(const Files& files, const RelPath& path);
 
-/// A Paddle (Fluid) program. `params` empty: one file a parameter beside `program`; otherwise the combined file.
+/// A Paddle (Fluid) program. `params` empty: one file a parameter beside `program`; otherwise the
+/// combined file.
 Program import_paddle(const Files& files, const RelPath& program, const std::string& params);
 
 /// By what the file is (magic bytes and names), for `hub infer FILE` and `hub inspect FILE`.
@@ -25,8 +27,9 @@ Program import_file(const std::string& path);
 /// Tensors view the mapped file. Same verdict as the reference implementation on every file.
 NamedTensors read_safetensors(const MappedFile& file);
 
-/// A PyTorch checkpoint, zip or legacy container: a state_dict, or one below "state_dict" / "model". A restricted reader:
-/// dictionaries, lists, numbers, strings and tensors; any other opcode or global is refused by name.
+/// A PyTorch checkpoint, zip or legacy container: a state_dict, or one below "state_dict" /
+/// "model". A restricted reader: dictionaries, lists, numbers, strings and tensors; any other
+/// opcode or global is refused by name.
 NamedTensors read_checkpoint(const MappedFile& file);
 
 /// NumPy .npy files: little-endian C order, and Fortran order on reading.

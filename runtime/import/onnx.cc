@@ -60,7 +60,8 @@ class Graph {
   Graph(const Files& files, const RelPath& path) : external_(files, path) {}
 
   Program import(onnx::Model& model) {
-    if (model.ir_version() < 1) fail(Code::refused, "it gives no IR version: no ONNX file, or a damaged one");
+    if (model.ir_version() < 1)
+      fail(Code::refused, "it gives no IR version: no ONNX file, or a damaged one");
     if (model.ir_version() > newest_ir)
       fail(Code::unsupported, "IR version ", model.ir_version(), "; versions 1 to ", newest_ir,
            " can be imported");

@@ -28,6 +28,20 @@ void add_post(Attrs& attrs, const Post& post) {
   attrs.set("post_args", std::move(args));
 }
 
+bool steps_clash(const std::vector<Post>& posts) {
+  std::vector<std::string> seen;
+  for (const Post& p : posts) {
+    std::vector<std::string> parts = {p.kind};
+    if (p.kind == "hard_sigmoid") parts = {"linear", "clip"};
+    if (p.kind == "leaky_relu") parts = {"relu"};
+    for (auto& part : parts) {
+      if (std::find(seen.begin(), seen.end(), part) != seen.end()) return true;
+      seen.push_back(std::move(part));
+    }
+  }
+  return false;
+}
+
 float apply_post(const Post& post, float x, float residual) {
   const auto a = static_cast<float>(post.a);
   const auto b = static_cast<float>(post.b);

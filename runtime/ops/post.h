@@ -19,6 +19,9 @@ struct Post {
 
 std::vector<Post> read_post(const Attrs& attrs);
 void add_post(Attrs& attrs, const Post& post);
+/// Whether two of the steps come down to the same elementary one. oneDNN 2.6 gives both the parameters of the first, so
+/// such a list is neither fused nor handed to it.
+bool steps_clash(const std::vector<Post>& posts);
 /// One step on one number; "sum" adds `residual`.
 float apply_post(const Post& post, float x, float residual);
 /// Refuses steps that are unknown, miss their residual or would not work on float32 numbers.

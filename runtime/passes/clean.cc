@@ -41,16 +41,11 @@ std::vector<Spec> infer_call(const Program& program, const OpCall& call,
     in.push_back(id == absent ? nullptr : &specs[static_cast<size_t>(id)]);
     values.push_back(id == absent ? nullptr : known[static_cast<size_t>(id)]);
   }
-  std::vector<Spec> out;
-  try {
-    out = call.op->infer(Infer(call.attrs, in, values));
-  } catch (const Error& e) {
-    const std::string label = !call.name.empty() ? call.name
-                              : call.out.empty() || call.out[0] == absent
-                                  ? std::string("?")
-                                  : program[call.out[0]].name;
-    throw Error(e.code(), concat(call.op->name, " '", label, "': ", e.what()));
-  }
+  const std::string label = !call.name.empty() || call.out.empty() || call.out[0] == absent
+                                ? call.name
+                                : program[call.out[0]].name;
+  auto out = within(concat("call '", label, "'"),
+                    [&] { return infer_outputs(*call.op, Infer(call.attrs, in, values)); });
   if (out.size() < call.out.size()) {
     fail(Code::refused, call.op->name, " gives ", out.size(), " outputs; ", call.out.size(),
          " are wanted");
@@ -121,7 +116,7 @@ void fold_constants(Program& program) {
       if (t != nullptr && *t) read += t->numel();
       in.push_back(t);
     }
-    if (!all || call.out.size() != 1 || is(call, "random")) {
+    if (!all || call.out.size() != 1) {
       kept.push_back(std::move(call));
       continue;
     }

@@ -41,18 +41,21 @@ std::optional<Post> step_of(const Program& p, const OpCall& call, ValueId x) {
   return {};
 }
 
-/// Appends, joining two linear steps into one.
-void append(Attrs& attrs, const Post& post) {
-  auto posts = read_post(attrs);
+/// Appends, joining two linear steps into one; false when the step cannot stand in this list.
+bool append(OpCall& call, const Post& post) {
+  auto posts = read_post(call.attrs);
   if (!posts.empty() && posts.back().kind == "linear" && post.kind == "linear") {
-    const Post joined{"linear", posts.back().a * post.a, posts.back().b * post.a + post.b};
-    posts.back() = joined;
-    attrs.erase("post");
-    attrs.erase("post_args");
-    for (const Post& p : posts) add_post(attrs, p);
-    return;
+    posts.back() = {"linear", posts.back().a * post.a, posts.back().b * post.a + post.b};
+  } else {
+    posts.push_back(post);
   }
-  add_post(attrs, post);
+  auto all = posts;
+  if (call.attrs.f("alpha", 1) != 1) all.push_back({"linear", 0, 0});  // the device's way to scale a product
+  if (steps_clash(all)) return false;
+  call.attrs.erase("post");
+  call.attrs.erase("post_args");
+  for (const Post& p : posts) add_post(call.attrs, p);
+  return true;
 }
 
 }  // namespace
@@ -76,13 +79,13 @@ void fuse_post(Program& program, const std::vector<Spec>& specs) {
       const ValueId z = follower.out[0];
       if (specs[static_cast<size_t>(y)] != specs[static_cast<size_t>(z)]) break;
       if (const auto post = step_of(program, follower, y)) {
-        append(call.attrs, *post);
+        if (!append(call, *post)) break;
       } else if (is(follower, "add") && follower.in[0] != follower.in[1] &&
                  (call.in.size() < 4 || call.in[3] == absent)) {
         const ValueId other = follower.in[0] == y ? follower.in[1] : follower.in[0];
         const bool constant = static_cast<bool>(program[other].constant);
         if (constant || specs[static_cast<size_t>(other)] != specs[static_cast<size_t>(y)]) break;
-        add_post(call.attrs, {"sum", 0, 0});
+        if (!append(call, {"sum", 0, 0})) break;
         call.in.resize(4, absent);
         call.in[3] = other;
         place = static_cast<size_t>(next);

@@ -96,7 +96,7 @@ TEST_CASE("nobody listens") {
   Silent silent;
   const auto message =
       error_of(Code::network, [&] { Http(quick(), silent).get(url + "/doc", 10); });
-  CHECK_THAT(message, Contains(url) && Contains("connect"));
+  CHECK_THAT(message, Contains(url) && Contains("connect") && Contains("(2 attempts)"));
 }
 
 TEST_CASE("a file arrives whole from a server that misbehaves") {

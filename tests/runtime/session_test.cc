@@ -65,6 +65,34 @@ Program text_network() {
   return p;
 }
 
+/// A residual that is written after the convolution it joins, linear steps in both orders, a scaled product, and
+/// transposed convolutions whose windows do not overlap: [N, 6, H, W] -> [N, 1, 4 H, 4 W].
+Program enlarging_network() {
+  Program p;
+  Var x{&p, p.add_input("x", {DType::f32, {-1, 6, -1, -1}})};
+  Var y = conv(x, weights(p, {20, 6, 1, 1}, 1), {}, {});
+  Var late = conv(unary("tanh", x), weights(p, {20, 6, 3, 3}, 2), {}, {.pads = {1, 1, 1, 1}});
+  y = unary("relu", add(y, mul(late, late)));
+  y = unary("sigmoid", mul(add(unary("tanh", conv(y, weights(p, {20, 20, 1, 1}, 3), {}, {})), number(p, 0.3F)), number(p, 2)));
+  auto enlarge = [&](Var v, int64_t in, int64_t out, uint32_t seed) {
+    return apply("conv_transpose", {v, weights(p, {in, out, 2, 2}, seed), weights(p, {out}, seed + 1)},
+                 {{"strides", std::vector<int64_t>{2, 2}}});
+  };
+  y = unary("relu", enlarge(y, 20, 20, 4));
+  y = unary("sigmoid", enlarge(y, 20, 1, 6));
+  p.outputs = {y.id};
+  return p;
+}
+
+/// softmax(relu(0.5 a b) + 0.1) with a transposed: [K, M] x [K, N].
+Program product_network() {
+  Program p;
+  Var a{&p, p.add_input("a", {DType::f32, {-1, -1}})};
+  Var y = unary("relu", matmul(a, weights(p, {7, 9}, 1), {}, true, false, 0.5));
+  p.outputs = {softmax(add(y, number(p, 0.1F)), -1).id};
+  return p;
+}
+
 std::map<std::string, int> count_ops(const Program& p) {
   std::map<std::string, int> n;
   for (const OpCall& c : p.ops) ++n[std::string(c.op->name)];
@@ -88,6 +116,16 @@ TEST_CASE("one session serves any batch and size, with the numbers of the plain 
       CHECK(session.memory().arena <= session.memory().sum);
     }
   }
+  const Program large = enlarging_network();
+  Session enlarging(large);
+  for (const Shape& s : {Shape{1, 6, 8, 8}, Shape{3, 6, 5, 9}, Shape{1, 6, 1, 1}}) {
+    const Tensor x = noise(s, 6);
+    CHECK(difference(enlarging.run({x})[0], plain_run(large, {x})[0]) < 1e-5);
+  }
+  const Program product = product_network();
+  Session multiplying(product);
+  const Tensor a = noise({7, 5}, 8);
+  CHECK(difference(multiplying.run({a})[0], plain_run(product, {a})[0]) < 1e-6);
   const Program text = text_network();
   Session session(text);
   for (const Shape& s : {Shape{1, 7, 16}, Shape{3, 1, 16}, Shape{2, 130, 16}}) {

@@ -57,8 +57,10 @@ std::optional<Prepared> prepare_conv(const OpCall& call, std::span<const Operand
   const memory::desc dst = desc_of(out[0], image_layout(y));
   const memory::desc weights(weight_dims(w, group, false), f32, any);
   const memory::desc bias_desc = bias ? plain_desc({y[1]}) : memory::desc();
+  const auto posts = read_post(call.attrs);
+  if (steps_clash(posts)) return {};
   int sum = -1;
-  const auto attr = post_attr(read_post(call.attrs), dst, sum);
+  const auto attr = post_attr(posts, dst, sum);
   const dnnl::convolution_forward::desc desc(
       dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, src, weights,
       bias_desc, dst, win.strides, win.dilations, win.begin, win.end);

@@ -173,6 +173,11 @@ const std::map<std::string_view, Prepare>& table() {
 class OneDnn final : public Reference {
  public:
   std::string_view name() const override { return "cpu"; }
+  std::string kind() const override {
+    const auto* v = dnnl::version();
+    return concat("cpu ", v->major, ".", v->minor, ".", v->patch, " isa ",
+                  static_cast<int>(dnnl::get_effective_cpu_isa()));
+  }
 
   Prepared prepare(const OpCall& call, std::span<const Operand> in,
                    std::span<const Spec> out) override {

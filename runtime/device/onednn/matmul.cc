@@ -67,6 +67,7 @@ std::optional<Prepared> prepare_matmul(const OpCall& call, std::span<const Opera
   if (alpha != 1 && bias) return {};
   auto posts = read_post(call.attrs);
   if (alpha != 1) posts.insert(posts.begin(), Post{"linear", alpha, 0});
+  if (steps_clash(posts)) return {};
   const int64_t n = out[0].shape.back();
   memory::desc da;
   memory::desc db;
