@@ -19,7 +19,8 @@ Digest Digest::parse(std::string_view text) {
     lower += c;
   }
   if (lower.size() != 64) {
-    fail(Code::refused, "'", text.substr(0, 80), "' is not a SHA-256 digest: 64 hexadecimal digits are wanted");
+    fail(Code::refused, "'", text.substr(0, 80),
+         "' is not a SHA-256 digest: 64 hexadecimal digits are wanted");
   }
   return Digest(std::move(lower));
 }

@@ -11,10 +11,12 @@
 
 namespace hub {
 
-/// A SHA-256 digest: exactly 64 hexadecimal digits, kept in lower case. No path or URL is built from anything else.
+/// A SHA-256 digest: exactly 64 hexadecimal digits, kept in lower case. No path or URL is built
+/// from anything else.
 class Digest {
  public:
-  /// Accepts 64 hex digits of either case, with or without "sha256:" in front; throws Code::refused otherwise.
+  /// Accepts 64 hex digits of either case, with or without "sha256:" in front; throws Code::refused
+  /// otherwise.
   static Digest parse(std::string_view text);
   const std::string& hex() const { return hex_; }
   auto operator<=>(const Digest&) const = default;

@@ -38,10 +38,8 @@ namespace detail {
 inline void append(std::string& s, std::string_view part) { s += part; }
 inline void append(std::string& s, char part) { s += part; }
 template <class T>
-  requires std::is_arithmetic_v<T>
-void append(std::string& s, T part) {
-  s += std::to_string(part);
-}
+requires std::is_arithmetic_v<T>
+void append(std::string& s, T part) { s += std::to_string(part); }
 }  // namespace detail
 
 /// The parts (strings and numbers) one after the other.
@@ -52,7 +50,8 @@ std::string concat(const Parts&... parts) {
   return s;
 }
 
-/// Ends the request: the message names the thing, what was found, what was wanted and the next step.
+/// Ends the request: the message names the thing, what was found, what was wanted and the next
+/// step.
 template <class... Parts>
 [[noreturn]] void fail(Code code, const Parts&... parts) {
   throw Error(code, concat(parts...));

@@ -46,7 +46,8 @@ void fail_errno(std::string_view what, std::string_view path) {
 
 RelPath RelPath::parse(std::string_view text) {
   auto refuse = [&](std::string_view why) {
-    fail(Code::refused, "'", printable(text.substr(0, 200)), "' is not a path inside a module: ", why);
+    fail(Code::refused, "'", printable(text.substr(0, 200)),
+         "' is not a path inside a module: ", why);
   };
   if (text.empty()) refuse("it is empty");
   if (text.size() > 1024) refuse("it is longer than 1024 bytes");
@@ -77,7 +78,8 @@ MappedFile MappedFile::map(int fd, const std::string& name) {
   if (size == 0) return file;
   void* p = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (p == MAP_FAILED) fail_errno("cannot map", name);
-  file.owner_ = std::shared_ptr<const void>(p, [size](const void* q) { ::munmap(const_cast<void*>(q), size); });
+  file.owner_ = std::shared_ptr<const void>(
+      p, [size](const void* q) { ::munmap(const_cast<void*>(q), size); });
   file.bytes_ = {static_cast<const std::byte*>(p), size};
   return file;
 }
@@ -97,7 +99,8 @@ MappedFile FolderFiles::open(const RelPath& path) const {
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
   Fd fd(static_cast<int>(::syscall(SYS_openat2, dir.fd, path.str().c_str(), &how, sizeof how)));
   if (fd.fd < 0) {
-    if (errno == ELOOP || errno == EXDEV) fail(Code::refused, full, " is a link or leads out of its folder");
+    if (errno == ELOOP || errno == EXDEV)
+      fail(Code::refused, full, " is a link or leads out of its folder");
     fail_errno("cannot open", full);
   }
   struct stat st {};
@@ -106,7 +109,9 @@ MappedFile FolderFiles::open(const RelPath& path) const {
   return MappedFile::map(fd.fd, full);
 }
 
-bool FolderFiles::has(const RelPath& path) const { return exists(concat(folder_, "/", path.str())); }
+bool FolderFiles::has(const RelPath& path) const {
+  return exists(concat(folder_, "/", path.str()));
+}
 
 std::string read_file(const std::string& path, uint64_t limit) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -115,7 +120,8 @@ std::string read_file(const std::string& path, uint64_t limit) {
   if (::fstat(fd.fd, &st) != 0) fail_errno("cannot read", path);
   if (S_ISDIR(st.st_mode)) fail(Code::usage, path, " is a folder; a file is wanted");
   std::string bytes;
-  if (S_ISREG(st.st_mode)) bytes.reserve(std::min<uint64_t>(static_cast<uint64_t>(st.st_size), limit));
+  if (S_ISREG(st.st_mode))
+    bytes.reserve(std::min<uint64_t>(static_cast<uint64_t>(st.st_size), limit));
   char buffer[1 << 16];
   for (;;) {
     const ssize_t n = ::read(fd.fd, buffer, sizeof buffer);
@@ -123,7 +129,8 @@ std::string read_file(const std::string& path, uint64_t limit) {
     if (n < 0) fail_errno("cannot read", path);
     if (n == 0) return bytes;
     if (bytes.size() + static_cast<size_t>(n) > limit) {
-      fail(Code::refused, path, " holds more than the ", limit, " bytes that are read of such a file");
+      fail(Code::refused, path, " holds more than the ", limit,
+           " bytes that are read of such a file");
     }
     bytes.append(buffer, static_cast<size_t>(n));
   }

@@ -1,4 +1,5 @@
-// Files: whole reads with a bound, atomic writes, read-only mappings, and names that cannot leave their folder.
+// Files: whole reads with a bound, atomic writes, read-only mappings, and names that cannot leave
+// their folder.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace hub {
 
-/// A relative path that stays below where it starts: parts of printable UTF-8 joined by '/', none of them empty, "." or
+/// A relative path that stays below where it starts: parts of printable UTF-8 joined by '/', none
+/// of them empty, "." or
 /// "..", no backslash, no control character, no leading '/', at most 1024 bytes.
 class RelPath {
  public:
@@ -36,7 +38,9 @@ class MappedFile {
   /// Maps an open descriptor, which may be closed afterwards. `name` is for messages.
   static MappedFile map(int fd, const std::string& name);
   std::span<const std::byte> bytes() const { return bytes_; }
-  std::string_view text() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
+  }
   size_t size() const { return bytes_.size(); }
   /// Keeps the mapping alive; for tensors that view it.
   const std::shared_ptr<const void>& owner() const { return owner_; }

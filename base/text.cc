@@ -5,7 +5,8 @@
 namespace hub {
 namespace {
 
-/// Length of the valid sequence at `i` and its code point; 0 when it is invalid (overlong, surrogate, > U+10FFFF).
+/// Length of the valid sequence at `i` and its code point; 0 when it is invalid (overlong,
+/// surrogate, > U+10FFFF).
 size_t decode_at(std::string_view s, size_t i, char32_t& out) {
   auto byte = [&](size_t k) { return k < s.size() ? static_cast<unsigned char>(s[k]) : 0U; };
   const unsigned b0 = byte(i);
@@ -13,7 +14,10 @@ size_t decode_at(std::string_view s, size_t i, char32_t& out) {
     out = b0;
     return 1;
   }
-  const size_t n = b0 >= 0xf0 && b0 <= 0xf4 ? 4 : b0 >= 0xe0 && b0 < 0xf0 ? 3 : b0 >= 0xc2 && b0 < 0xe0 ? 2 : 0;
+  const size_t n = b0 >= 0xf0 && b0 <= 0xf4  ? 4
+                   : b0 >= 0xe0 && b0 < 0xf0 ? 3
+                   : b0 >= 0xc2 && b0 < 0xe0 ? 2
+                                             : 0;
   if (n == 0 || i + n > s.size()) return 0;
   char32_t c = b0 & (0xffU >> (n + 1));
   for (size_t k = 1; k < n; ++k) {
@@ -21,7 +25,9 @@ size_t decode_at(std::string_view s, size_t i, char32_t& out) {
     if ((b & 0xc0) != 0x80) return 0;
     c = (c << 6) | (b & 0x3f);
   }
-  if ((n == 3 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) || (n == 4 && (c < 0x10000 || c > 0x10ffff))) return 0;
+  if ((n == 3 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) ||
+      (n == 4 && (c < 0x10000 || c > 0x10ffff)))
+    return 0;
   out = c;
   return n;
 }
@@ -38,7 +44,9 @@ size_t first_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
-bool valid_utf8(std::string_view text) { return first_invalid_utf8(text) == std::string_view::npos; }
+bool valid_utf8(std::string_view text) {
+  return first_invalid_utf8(text) == std::string_view::npos;
+}
 
 std::u32string decode_utf8(std::string_view text) {
   std::u32string out;
@@ -146,7 +154,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names, size_t count) {
+std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names,
+                                 size_t count) {
   const std::string wanted = lower_ascii(name);
   std::vector<std::pair<size_t, std::string>> scored;
   for (const auto& n : names) {

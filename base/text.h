@@ -1,4 +1,5 @@
-// Text: UTF-8, splitting, nearest names. Unicode properties come from utf8proc where they are needed.
+// Text: UTF-8, splitting, nearest names. Unicode properties come from utf8proc where they are
+// needed.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ std::string lower_ascii(std::string_view text);
 /// Levenshtein distance in bytes.
 size_t edit_distance(std::string_view a, std::string_view b);
 /// Up to `count` of `names` that look like `name`, nearest first.
-std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names, size_t count = 3);
+std::vector<std::string> nearest(std::string_view name, const std::vector<std::string>& names,
+                                 size_t count = 3);
 /// "'a', 'b' or 'c'"
 std::string one_of(const std::vector<std::string>& names);
 

@@ -100,7 +100,8 @@ std::string help_overview() {
     s += concat(left, c->summary, "\n");
   }
   return s +
-         "\n'hub help COMMAND' tells more. --json gives one JSON object a line on standard output.\n"
+         "\n'hub help COMMAND' tells more. --json gives one JSON object a line on standard "
+         "output.\n"
          "Exit status: 0 done, 1 the answer is no, 2 usage, 3 not found, 4 network, 5 integrity,\n"
          "6 refused, 7 storage, 8 busy, 9 auth, 10 unsupported, 11 numeric.\n";
 }

@@ -1,5 +1,5 @@
-// Commands as data: name, arguments and help stand in one definition, from which the parser, `hub help` and docs/cli.md
-// are made. One file a command under commands/, one line in commands.list.
+// Commands as data: name, arguments and help stand in one definition, from which the parser, `hub
+// help` and docs/cli.md are made. One file a command under commands/, one line in commands.list.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace hub {
 
-/// "name" is a positional argument, "--name" an option. Kinds: "flag" (no value), "text", "number", "list" (any number of
-/// values), "words" (as list, at least one).
+/// "name" is a positional argument, "--name" an option. Kinds: "flag" (no value), "text", "number",
+/// "list" (any number of values), "words" (as list, at least one).
 struct Argument {
   std::string_view name;
   std::string_view kind;

@@ -104,13 +104,14 @@ Sample read_sample(const Item& item, InputKind kind, Progress& progress) {
   sample.name = item.name;
   if (kind == InputKind::text) {
     if (const size_t at = first_invalid_utf8(item.text); at != std::string::npos) {
-      fail(Code::refused, "the text '", printable(item.text.substr(0, 80)), "' is not valid UTF-8 at byte ", at);
+      fail(Code::refused, "the text '", printable(item.text.substr(0, 80)),
+           "' is not valid UTF-8 at byte ", at);
     }
     sample.text = item.text;
     return sample;
   }
-  const std::string bytes = item.from == Item::From::standard_input ? standard_input()
-                                                                    : read_file(item.name, max_input);
+  const std::string bytes =
+      item.from == Item::From::standard_input ? standard_input() : read_file(item.name, max_input);
   sample.image = decode_image(bytes, item.name == "-" ? "standard input" : item.name, progress);
   return sample;
 }

@@ -1,4 +1,5 @@
-// The inputs of `hub run`: text, files, folders, patterns and standard input become samples, one each.
+// The inputs of `hub run`: text, files, folders, patterns and standard input become samples, one
+// each.
 #pragma once
 
 #include <string>
@@ -14,10 +15,13 @@ struct Item {
   std::string name, text;
 };
 
-/// Words of the command line as a picture task takes them: a file, a folder (its pictures, by name), a pattern with
-/// * ? [ ] when no file is called so, or "-". A word that names nothing stays, so that its own result line says so.
+/// Words of the command line as a picture task takes them: a file, a folder (its pictures, by
+/// name), a pattern with
+/// * ? [ ] when no file is called so, or "-". A word that names nothing stays, so that its own
+/// result line says so.
 std::vector<Item> picture_items(const std::vector<std::string>& words);
-/// As a text task takes them: the text itself; a file with one text a line when `word` is the path of one; "-".
+/// As a text task takes them: the text itself; a file with one text a line when `word` is the path
+/// of one; "-".
 std::vector<Item> text_items(const std::vector<std::string>& words);
 /// One item a line; throws Code::refused on invalid UTF-8, naming the line.
 std::vector<Item> line_items(const std::string& name, const std::string& bytes);

@@ -1,4 +1,5 @@
-// The door: arguments in, exit status out. The only place that knows CLI11, and one of two that catch errors.
+// The door: arguments in, exit status out. The only place that knows CLI11, and one of two that
+// catch errors.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -73,7 +74,8 @@ void fill(Parsed& parsed) {
   for (const Argument& a : parsed.command->arguments) {
     auto& values = parsed.args.values[std::string(a.name)];
     if (a.kind == "flag" && parsed.flags[std::string(a.name)]) values = {"1"};
-    if (values.empty() && !a.fallback.empty() && a.kind != "flag") values = {std::string(a.fallback)};
+    if (values.empty() && !a.fallback.empty() && a.kind != "flag")
+      values = {std::string(a.fallback)};
   }
 }
 
@@ -90,7 +92,8 @@ std::string unknown_command(const std::string& word) {
   std::vector<std::string> names;
   for (const Command* c : commands()) names.emplace_back(c->name.substr(0, c->name.find(' ')));
   std::string text = concat("there is no command '", printable(word), "'");
-  if (const auto close = nearest(word, names); !close.empty()) text += "; did you mean " + one_of(close) + "?";
+  if (const auto close = nearest(word, names); !close.empty())
+    text += "; did you mean " + one_of(close) + "?";
   return text + " 'hub help' lists them";
 }
 

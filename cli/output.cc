@@ -24,7 +24,8 @@ std::string output_text(const json& output) {
   std::string s;
   if (output.is_array()) {  // classification
     for (const json& row : output) {
-      s += concat(score_text(row.at("score")), "  ", printable(row.at("label").get<std::string>()), "\n");
+      s += concat(score_text(row.at("score")), "  ", printable(row.at("label").get<std::string>()),
+                  "\n");
     }
     return s;
   }
@@ -39,7 +40,8 @@ std::string output_text(const json& output) {
   }
   if (output.contains("lines")) {
     for (const json& line : output["lines"]) {
-      s += concat(score_text(line.at("score")), "  ", printable(line.at("text").get<std::string>()), "\n");
+      s += concat(score_text(line.at("score")), "  ", printable(line.at("text").get<std::string>()),
+                  "\n");
     }
     return s;
   }

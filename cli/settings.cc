@@ -1,4 +1,5 @@
-// Where the cache is and which registries there are: the environment over the config file over defaults.
+// Where the cache is and which registries there are: the environment over the config file over
+// defaults.
 #include <cstdlib>
 
 #include "base/error.h"
@@ -32,7 +33,8 @@ json read_config() {
   for (const auto& [key, value] : config.items()) {
     if (key == "registries" && value.is_array()) {
       for (const auto& r : value) {
-        if (!r.is_string()) fail(Code::refused, path, ": 'registries' holds something that is not text");
+        if (!r.is_string())
+          fail(Code::refused, path, ": 'registries' holds something that is not text");
       }
       continue;
     }

@@ -1,4 +1,5 @@
-// What an argument of inspect and infer names: a module (a bare name, always) or a file (anything with a '/' or a '.').
+// What an argument of inspect and infer names: a module (a bare name, always) or a file (anything
+// with a '/' or a '.').
 #pragma once
 
 #include <optional>

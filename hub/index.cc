@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "hub/json.h"
+#include "hub/fields.h"
 #include "hub/manifest.h"
 
 namespace hub {
@@ -16,18 +16,18 @@ constexpr size_t max_modules = 1'000'000, max_versions = 10'000;
 constexpr uint64_t max_total = uint64_t{1} << 50;
 
 IndexEntry read_entry(const json& item, const ModuleName& name) {
-  JsonFields f(item, concat("index, module ", name.str()));
+  Fields f(item, concat("index, module ", name.str()));
   IndexEntry entry = within(f.where(), [&] {
     return IndexEntry{.name = name,
                       .version = Version::parse(f.text("version")),
                       .manifest = Digest::parse(f.text("manifest")),
-                      .manifest_size = f.number("manifest_size", max_manifest),
-                      .total_size = f.number("total_size", max_total),
-                      .task = f.text_or("task", ""),
-                      .summary = f.text_or("summary", ""),
-                      .license = f.text_or("license", "")};
+                      .manifest_size = f.size("manifest_size", max_manifest),
+                      .total_size = f.size("total_size", max_total),
+                      .task = f.text("task", ""),
+                      .summary = f.text("summary", ""),
+                      .license = f.text("license", "")};
   });
-  f.end();
+  f.done();
   return entry;
 }
 
@@ -52,23 +52,23 @@ std::string blob_path(const Digest& digest) {
 
 std::vector<IndexEntry> parse_index(std::string_view text) {
   const json document = parse_json(text, max_index, 8);
-  JsonFields f(document, "index");
-  if (f.number("schema", 1'000'000) != 1) {
-    fail(Code::unsupported, "the index of the registry has schema ", f.number("schema", 1'000'000),
+  Fields f(document, "index");
+  if (f.integer("schema", 0, 1'000'000) != 1) {
+    fail(Code::unsupported, "the index of the registry has schema ", f.integer("schema", 0, 1'000'000),
          "; this hub reads schema 1: a newer hub is needed");
   }
   f.any("modules");
   std::vector<IndexEntry> entries;
   for (const json& module : f.list("modules", max_modules)) {
-    JsonFields m(module, "index, module");
+    Fields m(module, "index, module");
     const ModuleName name = within("index", [&] { return ModuleName::parse(m.text("name")); });
     m.any("versions");
     for (const json& item : m.list("versions", max_versions)) {
       entries.push_back(read_entry(item, name));
     }
-    m.end();
+    m.done();
   }
-  f.end();
+  f.done();
   sort_entries(entries);
   return entries;
 }

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "hub/json.h"
+#include "hub/fields.h"
 #include "hub/path_set.h"
 
 namespace hub {
@@ -17,21 +17,21 @@ std::vector<FileEntry> read_files(const json& list) {
   std::vector<FileEntry> files;
   PathSet paths;
   for (const json& item : list) {
-    JsonFields f(item, at("files", files.size()));
+    Fields f(item, at("files", files.size()));
     within(f.where(), [&] {
       FileEntry entry{RelPath::parse(f.text("path")), Digest::parse(f.text("sha256")),
-                      f.number("size", max_file_size)};
+                      f.size("size", max_file_size)};
       paths.add(entry.path);
       files.push_back(std::move(entry));
     });
-    f.end();
+    f.done();
   }
   if (files.empty()) fail(Code::refused, "the manifest lists no files");
   return files;
 }
 
 /// A key that names a file of the module.
-RelPath file_field(JsonFields& f, std::string_view key, const Manifest& manifest) {
+RelPath file_field(Fields& f, std::string_view key, const Manifest& manifest) {
   const RelPath path = within(f.where(), [&] { return RelPath::parse(f.text(key)); });
   if (manifest.file(path) == nullptr) {
     fail(Code::refused, f.where(), ": '", key, "' is '", path.str(),
@@ -41,7 +41,7 @@ RelPath file_field(JsonFields& f, std::string_view key, const Manifest& manifest
 }
 
 NetworkSpec read_network(const json& item, const std::string& name, const Manifest& manifest) {
-  JsonFields f(item, concat("networks.", name));
+  Fields f(item, concat("networks.", name));
   const std::string format = f.text("format");
   const bool built = format == "checkpoint" || format == "safetensors";
   if (!built && format != "onnx" && format != "paddle") {
@@ -62,7 +62,7 @@ NetworkSpec read_network(const json& item, const std::string& name, const Manife
   if (format == "paddle" && f.has("parameters")) {
     spec.parameters = file_field(f, "parameters", manifest);
   }
-  f.end();
+  f.done();
   return spec;
 }
 
@@ -78,16 +78,18 @@ void read_networks(const json& object, Manifest& manifest) {
 
 void read_examples(const json& list, Manifest& manifest) {
   for (const json& item : list) {
-    JsonFields f(item, at("examples", manifest.examples.size()));
-    JsonFields input(f.object("input"), f.where() + ".input");
+    Fields f(item, at("examples", manifest.examples.size()));
+    Fields input(f.object("input"), f.where() + ".input");
     if (input.has("file")) {
       file_field(input, "file", manifest);
     } else if (!input.any("text").is_string()) {
       fail(Code::refused, input.where(), ": 'text' is not text");
     }
-    input.end();
-    manifest.examples.push_back({f.object("input"), f.any("output"), f.real_or("tolerance", 1e-4)});
-    f.end();
+    input.done();
+    const double tolerance = f.number("tolerance", 1e-4);
+    if (!(tolerance >= 0)) f.refuse("tolerance", concat("is ", tolerance, "; at least 0 is wanted"));
+    manifest.examples.push_back({f.object("input"), f.any("output"), tolerance});
+    f.done();
   }
 }
 
@@ -105,16 +107,16 @@ void read_requirements(const json& object, Manifest& manifest) {
 
 Manifest Manifest::parse(std::string_view text) {
   const json document = parse_json(text);
-  JsonFields f(document, "manifest");
-  if (f.has("schema") && f.number("schema", 1'000'000) != 1) {
-    fail(Code::unsupported, "the manifest has schema ", f.number("schema", 1'000'000),
+  Fields f(document, "manifest");
+  if (f.has("schema") && f.integer("schema", 0, 1'000'000) != 1) {
+    fail(Code::unsupported, "the manifest has schema ", f.integer("schema", 0, 1'000'000),
          "; this hub reads schema 1: a newer hub is needed");
   }
   Manifest m{.name = ModuleName::parse(f.text("name")),
              .version = Version::parse(f.text("version")),
-             .task = f.text_or("task", ""),
-             .summary = f.text_or("summary", ""),
-             .license = f.text_or("license", ""),
+             .task = f.text("task", ""),
+             .summary = f.text("summary", ""),
+             .license = f.text("license", ""),
              .origin = f.object_or_empty("origin"),
              .files = read_files(f.list("files", max_files)),
              .networks = {},
@@ -128,7 +130,7 @@ Manifest Manifest::parse(std::string_view text) {
   read_networks(f.object_or_empty("networks"), m);
   read_examples(f.list("examples", max_examples), m);
   read_requirements(f.object_or_empty("requires"), m);
-  f.end();
+  f.done();
   return m;
 }
 

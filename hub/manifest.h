@@ -24,8 +24,8 @@ struct FileEntry {
 struct NetworkSpec {
   std::string format;  ///< "onnx", "paddle", "checkpoint", "safetensors"
   RelPath file;
-  std::string architecture;           ///< of checkpoints and safetensors: a name in modules/networks
-  std::optional<RelPath> config;      ///< JSON for the architecture, a file of the module
+  std::string architecture;       ///< of checkpoints and safetensors: a name in modules/networks
+  std::optional<RelPath> config;  ///< JSON for the architecture, a file of the module
   std::optional<RelPath> parameters;  ///< Paddle: the combined parameter file
   json options = json::object();      ///< JSON for the architecture, in the manifest
 };
@@ -44,19 +44,22 @@ struct Manifest {
   json origin = json::object();
   std::vector<FileEntry> files;
   std::map<std::string, NetworkSpec> networks;
-  json preprocess = json::object(), postprocess = json::object(), finetune = json::object();  ///< read by the task
+  json preprocess = json::object(), postprocess = json::object(),
+       finetune = json::object();  ///< read by the task
   std::vector<Example> examples;
   std::map<std::string, VersionRange> requirements;  ///< "hub" or a module's name -> range
-  std::string text;  ///< the exact bytes it was read from
+  std::string text;                                  ///< the exact bytes it was read from
 
-  /// Bounded in bytes (1 MiB) and depth (32); duplicate keys, unknown keys and wrong types are refused by name.
+  /// Bounded in bytes (1 MiB) and depth (32); duplicate keys, unknown keys and wrong types are
+  /// refused by name.
   static Manifest parse(std::string_view text);
   std::string id() const { return name.str() + "@" + version.str(); }
   uint64_t total_size() const;
   const FileEntry* file(const RelPath& path) const;
 };
 
-/// Strict JSON for anything that comes from outside: size and depth bounded, duplicate keys refused, valid UTF-8.
+/// Strict JSON for anything that comes from outside: size and depth bounded, duplicate keys
+/// refused, valid UTF-8.
 json parse_json(std::string_view text, size_t max_bytes = size_t{1} << 20, int max_depth = 32);
 
 }  // namespace hub

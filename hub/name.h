@@ -10,8 +10,8 @@
 
 namespace hub {
 
-/// name = part *( "-" part ); part = 1*( a-z / 0-9 ); at most 64 bytes, a letter first. "_" and upper case are refused,
-/// with the spelling that would be right in the message.
+/// name = part *( "-" part ); part = 1*( a-z / 0-9 ); at most 64 bytes, a letter first. "_" and
+/// upper case are refused, with the spelling that would be right in the message.
 class ModuleName {
  public:
   static ModuleName parse(std::string_view text);

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "hub/json.h"
+#include "hub/fields.h"
 #include "hub/manifest.h"
 
 namespace hub {
@@ -15,7 +15,7 @@ constexpr uint64_t max_package_size = uint64_t{8} << 30;
 
 /// Letters, digits and "._-" only: it becomes part of a command that a person may paste into a
 /// shell.
-std::string plain_word(JsonFields& f, std::string_view key) {
+std::string plain_word(Fields& f, std::string_view key) {
   std::string word = f.text(key);
   const bool plain =
       word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
@@ -27,13 +27,13 @@ std::string plain_word(JsonFields& f, std::string_view key) {
 }
 
 RecipePackage read_package(const json& item, std::string where) {
-  JsonFields f(item, std::move(where));
+  Fields f(item, std::move(where));
   RecipePackage package = within(f.where(), [&] {
     return RecipePackage{plain_word(f, "name"), plain_word(f, "version"),
                          RelPath::parse(f.text("file")), Digest::parse(f.text("sha256")),
-                         f.number("size", max_package_size)};
+                         f.size("size", max_package_size)};
   });
-  f.end();
+  f.done();
   return package;
 }
 
@@ -45,8 +45,8 @@ std::string RecipePackage::command() const {
 
 Recipe Recipe::parse(std::string_view text) {
   const json document = parse_json(text);
-  JsonFields f(document, "recipe");
-  if (f.number("schema", 1'000'000) != 1) {
+  Fields f(document, "recipe");
+  if (f.integer("schema", 0, 1'000'000) != 1) {
     fail(Code::unsupported, "the recipe has a schema other than 1: a newer hub is needed");
   }
   Recipe recipe;
@@ -58,13 +58,13 @@ Recipe Recipe::parse(std::string_view text) {
   }
   const std::set<std::string> known = unused;
   for (const json& item : f.list("files", max_files)) {
-    JsonFields g(item, concat("files[", recipe.files.size(), "]"));
+    Fields g(item, concat("files[", recipe.files.size(), "]"));
     const RelPath path = within(g.where(), [&] { return RelPath::parse(g.text("path")); });
     const bool beside = g.has("beside");
     RecipeFile file{beside ? "" : g.text("package"), within(g.where(), [&] {
                       return RelPath::parse(g.text(beside ? "beside" : "member"));
                     })};
-    g.end();
+    g.done();
     if (!beside && !known.contains(file.package)) {
       fail(Code::refused, g.where(), ": '", file.package, "' is not among the packages");
     }
@@ -73,7 +73,7 @@ Recipe Recipe::parse(std::string_view text) {
       fail(Code::refused, g.where(), ": '", path.str(), "' is listed twice");
     }
   }
-  f.end();
+  f.done();
   if (!unused.empty()) fail(Code::refused, "package '", *unused.begin(), "' is used by no file");
   return recipe;
 }

@@ -38,7 +38,9 @@ Registries::Registries(const Settings& settings, Progress& progress) : progress_
 
 void Registries::require_any() const {
   if (registries_.empty()) {
-    fail(Code::usage, "no registry is set; name one with 'hub config registries PLACE': file:/folder, http://… or "
+    fail(Code::usage,
+         "no registry is set; name one with 'hub config registries PLACE': file:/folder, http://… "
+         "or "
          "https://…");
   }
 }

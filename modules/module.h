@@ -1,4 +1,5 @@
-// A module opened: its manifest, its networks ready to run, its task. The public header of modules/.
+// A module opened: its manifest, its networks ready to run, its task. The public header of
+// modules/.
 #pragma once
 
 #include <map>
@@ -14,9 +15,11 @@ namespace hub {
 
 class Module {
  public:
-  /// Opens lazily: networks are imported on first use. `device` as in SessionOptions. Throws Code::unsupported naming
-  /// the task when there is none of that name here, with the list of those there are.
-  static std::unique_ptr<Module> open(Installed installed, Progress& progress, std::string device = "cpu");
+  /// Opens lazily: networks are imported on first use. `device` as in SessionOptions. Throws
+  /// Code::unsupported naming the task when there is none of that name here, with the list of those
+  /// there are.
+  static std::unique_ptr<Module> open(Installed installed, Progress& progress,
+                                      std::string device = "cpu");
   ~Module();
 
   const Manifest& manifest() const { return installed_.manifest; }
@@ -40,12 +43,12 @@ class Module {
 /// The tasks of this build, sorted.
 std::vector<std::string> task_names();
 
-/// Reads the sample that an example's input stands for: {"text": …} or {"file": path in the module}, a picture for
-/// picture tasks and a text for the others.
+/// Reads the sample that an example's input stands for: {"text": …} or {"file": path in the
+/// module}, a picture for picture tasks and a text for the others.
 Sample example_sample(Module& module, const json& input);
 
-/// Whether `got` is `wanted`: numbers within tolerance, text equal, lists of equal length, every wanted key there.
-/// Returns "" or the first difference in words.
+/// Whether `got` is `wanted`: numbers within tolerance, text equal, lists of equal length, every
+/// wanted key there. Returns "" or the first difference in words.
 std::string compare_output(const json& wanted, const json& got, double tolerance);
 
 }  // namespace hub

@@ -27,11 +27,10 @@ ArenaSize place_boxes(std::vector<Box>& boxes) {
     }
     box.offset = at;
     size.arena = std::max(size.arena, at + box.bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
-                                   [&](size_t a, size_t b) {
-                                     return boxes[a].offset < boxes[b].offset;
-                                   }),
-                  i);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), i,
+                         [&](size_t a, size_t b) { return boxes[a].offset < boxes[b].offset; }),
+        i);
   }
   std::vector<std::pair<int, std::ptrdiff_t>> events;
   for (const Box& b : boxes) {
@@ -43,7 +42,8 @@ ArenaSize place_boxes(std::vector<Box>& boxes) {
   for (size_t i = 0; i < events.size(); ++i) {
     live += events[i].second;
     const bool last_of_step = i + 1 == events.size() || events[i + 1].first != events[i].first;
-    if (last_of_step) size.live = std::max(size.live, static_cast<size_t>(std::max<std::ptrdiff_t>(live, 0)));
+    if (last_of_step)
+      size.live = std::max(size.live, static_cast<size_t>(std::max<std::ptrdiff_t>(live, 0)));
   }
   return size;
 }

@@ -5,7 +5,9 @@
 namespace hub {
 namespace {
 
-[[noreturn]] void missing(std::string_view name) { fail(Code::refused, "attribute '", name, "' is missing"); }
+[[noreturn]] void missing(std::string_view name) {
+  fail(Code::refused, "attribute '", name, "' is missing");
+}
 [[noreturn]] void wrong(std::string_view name, std::string_view wanted) {
   fail(Code::refused, "attribute '", name, "' is not ", wanted);
 }
@@ -28,7 +30,9 @@ int64_t Attrs::i(std::string_view name) const {
   if (v == nullptr) wrong(name, "an integer");
   return *v;
 }
-int64_t Attrs::i(std::string_view name, int64_t fallback) const { return has(name) ? i(name) : fallback; }
+int64_t Attrs::i(std::string_view name, int64_t fallback) const {
+  return has(name) ? i(name) : fallback;
+}
 
 double Attrs::f(std::string_view name) const {
   const Attr* a = find(name);
@@ -37,7 +41,9 @@ double Attrs::f(std::string_view name) const {
   if (const auto* v = std::get_if<int64_t>(a)) return static_cast<double>(*v);
   wrong(name, "a number");
 }
-double Attrs::f(std::string_view name, double fallback) const { return has(name) ? f(name) : fallback; }
+double Attrs::f(std::string_view name, double fallback) const {
+  return has(name) ? f(name) : fallback;
+}
 
 const std::string& Attrs::s(std::string_view name) const {
   const Attr* a = find(name);

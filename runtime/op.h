@@ -12,7 +12,8 @@
 
 namespace hub {
 
-/// What shape inference sees: real shapes always (no -1), and the numbers of an input where they are known already.
+/// What shape inference sees: real shapes always (no -1), and the numbers of an input where they
+/// are known already.
 class Infer {
  public:
   Infer(const Attrs& attrs, std::span<const Spec* const> in, std::span<const Tensor* const> values)
@@ -22,7 +23,8 @@ class Infer {
   bool has(size_t i) const { return i < in_.size() && in_[i] != nullptr; }
   /// Throws Code::refused when input i is absent.
   const Spec& in(size_t i) const;
-  /// The numbers of input i. Throws ValueUnknown (caught by the executor, which then infers while it runs).
+  /// The numbers of input i. Throws ValueUnknown (caught by the executor, which then infers while
+  /// it runs).
   const Tensor& value(size_t i) const;
 
  private:
@@ -30,10 +32,12 @@ class Infer {
   std::span<const Tensor* const> values_;
 };
 
-/// The shape of an output depends on numbers that are not known before the run. Never leaves the runtime.
+/// The shape of an output depends on numbers that are not known before the run. Never leaves the
+/// runtime.
 struct ValueUnknown {};
 
-/// One call with its tensors: plain host memory; outputs have the inferred type and shape and are not initialised.
+/// One call with its tensors: plain host memory; outputs have the inferred type and shape and are
+/// not initialised.
 struct Call {
   const Attrs& attrs;
   std::span<const Tensor* const> in;
@@ -55,11 +59,14 @@ struct Import {
 struct OpDef {
   std::string_view name;
   int min_inputs = 1;
-  int max_inputs = 1;  ///< -1: any number
-  int outputs = 1;     ///< at most so many; -1: any number
-  unsigned spec_only = 0;  ///< bit i: of input i only type and shape matter, so the call folds before its numbers are known
-  std::vector<Spec> (*infer)(const Infer&) = nullptr;  ///< checks everything; throws Code::refused / unsupported
-  void (*forward)(const Call&) = nullptr;              ///< the reference implementation; infer has checked everything
+  int max_inputs = 1;      ///< -1: any number
+  int outputs = 1;         ///< at most so many; -1: any number
+  unsigned spec_only = 0;  ///< bit i: of input i only type and shape matter, so the call folds
+                           ///< before its numbers are known
+  std::vector<Spec> (*infer)(const Infer&) =
+      nullptr;  ///< checks everything; throws Code::refused / unsupported
+  void (*forward)(const Call&) =
+      nullptr;  ///< the reference implementation; infer has checked everything
   std::vector<Import> imports = {};
 };
 
@@ -71,11 +78,13 @@ const Import* find_import(std::string_view name);
 /// The names of a format ("onnx") that can be imported, sorted.
 std::vector<std::string> importable(std::string_view format);
 
-/// op.infer with the checks that hold for all: number of inputs, results of a size that can be afforded (16 GiB each).
+/// op.infer with the checks that hold for all: number of inputs, results of a size that can be
+/// afforded (16 GiB each).
 std::vector<Spec> infer_outputs(const OpDef& op, const Infer& in);
 
 /// Infers, allocates and runs the reference implementation.
-std::vector<Tensor> run_reference(const OpDef& op, const Attrs& attrs, std::span<const Tensor* const> in);
+std::vector<Tensor> run_reference(const OpDef& op, const Attrs& attrs,
+                                  std::span<const Tensor* const> in);
 
 // ---- building programs ----
 
@@ -89,7 +98,8 @@ struct Var {
 using Vars = std::vector<Var>;
 
 /// Appends a call with `outputs` outputs. At least one input is there.
-Vars apply(const OpDef& op, const Vars& in, Attrs attrs = {}, size_t outputs = 1, std::string name = {});
+Vars apply(const OpDef& op, const Vars& in, Attrs attrs = {}, size_t outputs = 1,
+           std::string name = {});
 /// The same by the operator's name, with one output.
 Var apply(std::string_view op, const Vars& in, Attrs attrs = {});
 Var constant(Program& program, Tensor tensor, std::string name = {});

@@ -1,8 +1,11 @@
-// Programs written by hand: one function an operator, used by the network definitions and the import rules.
-// What each operator means, its attributes and its shapes stands beside its definition in ops/*.cc; the conventions:
-//  - float images are [N, C, spatial…], weights [out, in / group, kernel…]; sequences are [rows, features] with an int64
+// Programs written by hand: one function an operator, used by the network definitions and the
+// import rules. What each operator means, its attributes and its shapes stands beside its
+// definition in ops/*.cc; the conventions:
+//  - float images are [N, C, spatial…], weights [out, in / group, kernel…]; sequences are [rows,
+//  features] with an int64
 //    `offsets` value [0, …, rows] that says where each begins;
-//  - numbers that may be computed (shapes, axes of a reduction, slice bounds, sizes) are int64 inputs, not attributes;
+//  - numbers that may be computed (shapes, axes of a reduction, slice bounds, sizes) are int64
+//  inputs, not attributes;
 //  - negative axes count from the back; binary operators broadcast as NumPy does;
 //  - `conv`, `conv_transpose` and `matmul` carry what was fused behind them (see post.h).
 #pragma once
@@ -11,7 +14,8 @@
 
 namespace hub {
 
-/// conv and conv_transpose. Lists are per spatial dimension; pads are all the begins, then all the ends (ONNX order).
+/// conv and conv_transpose. Lists are per spatial dimension; pads are all the begins, then all the
+/// ends (ONNX order).
 struct Conv {
   std::vector<int64_t> strides, pads, dilations;  ///< empty: 1, 0, 1
   int64_t group = 1;
@@ -31,7 +35,8 @@ Var batch_norm(Var x, Var scale, Var bias, Var mean, Var variance, double epsilo
 /// Over the last dimension.
 Var layer_norm(Var x, Var scale, Var bias, double epsilon);
 /// NumPy's matmul; trans_b: b is [.., N, K]. bias [N], may be absent.
-Var matmul(Var a, Var b, Var bias = {}, bool trans_a = false, bool trans_b = false, double alpha = 1);
+Var matmul(Var a, Var b, Var bias = {}, bool trans_a = false, bool trans_b = false,
+           double alpha = 1);
 /// Multi-head attention: q, k, v [B, S, heads * D]; mask [B, S_k], 1 keep, 0 ignore, may be absent.
 Var attention(Var q, Var k, Var v, Var mask, int64_t heads);
 Var embedding(Var table, Var ids);  ///< [.., D]: gather along axis 0

@@ -12,9 +12,10 @@
 namespace hub {
 namespace {
 
-// magic | header length u64 | header digest (64 hex) | header | padding | constants, each at a multiple of 64.
-// header: build line | real inputs u64 | count u64 | { value u64, offset u64, bytes u64, layout length u64, layout }… |
-// program bytes. In the program every constant is an input behind the real ones.
+// magic | header length u64 | header digest (64 hex) | header | padding | constants, each at a
+// multiple of 64. header: build line | real inputs u64 | count u64 | { value u64, offset u64, bytes
+// u64, layout length u64, layout }… | program bytes. In the program every constant is an input
+// behind the real ones.
 constexpr std::string_view magic = "HUBPACK2";
 
 /// A pack belongs to the program file that made it: other builds choose other layouts.
@@ -60,7 +61,8 @@ uint64_t aligned(uint64_t at) { return (at + 63) / 64 * 64; }
 
 }  // namespace
 
-void save_pack(const std::string& path, const Program& program, const Device& device, const Packs& packs) {
+void save_pack(const std::string& path, const Program& program, const Device& device,
+               const Packs& packs) {
   Program bare = program;
   struct Blob {
     const void* data;
@@ -155,7 +157,8 @@ std::optional<Program> load_pack(const std::string& path, Device& device, Packs&
       if (!layout) return {};
     }
     if (layout_bytes(layout, v.declared) != e.bytes) return {};
-    v.constant = Tensor(v.declared.dtype, v.declared.shape, file.owner(), file.bytes().data() + start + e.offset);
+    v.constant = Tensor(v.declared.dtype, v.declared.shape, file.owner(),
+                        file.bytes().data() + start + e.offset);
     v.declared = {};
     if (layout) packs.adopt(v.constant, layout, file.owner());
   }

@@ -76,7 +76,11 @@ struct Pending {
 class Builder {
  public:
   Builder(const Program& program, const std::vector<Spec>& specs, Device& device, Packs& packs)
-      : p_(program), specs_(specs), device_(device), packs_(packs), home_(program.values.size(), -1) {}
+      : p_(program),
+        specs_(specs),
+        device_(device),
+        packs_(packs),
+        home_(program.values.size(), -1) {}
 
   void build() {
     const Uses uses(p_);
@@ -164,7 +168,8 @@ class Builder {
       step.out.push_back(s);
     }
     if (step.prepared.alias >= 0) {
-      slots[static_cast<size_t>(step.out[0])].root = step.in[static_cast<size_t>(step.prepared.alias)];
+      slots[static_cast<size_t>(step.out[0])].root =
+          step.in[static_cast<size_t>(step.prepared.alias)];
       return;
     }
     if (const int i = step.prepared.in_place; i >= 0 && step.in[static_cast<size_t>(i)] >= 0) {
@@ -200,7 +205,8 @@ std::shared_ptr<void> reserve(size_t bytes) {
   }
   bytes = std::max<size_t>(bytes, 64);
   void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) fail(Code::refused, "no memory for the ", bytes >> 20, " MiB of this program");
+  if (p == MAP_FAILED)
+    fail(Code::refused, "no memory for the ", bytes >> 20, " MiB of this program");
   if (bytes >= (size_t{4} << 20)) ::madvise(p, bytes, MADV_HUGEPAGE);
   return {p, [bytes](void* q) { ::munmap(q, bytes); }};
 }
@@ -252,8 +258,8 @@ Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& devic
       const Slot& to = b.slots[static_cast<size_t>(step.out[0])];
       entry.how = "reorder";
       entry.label = concat("reorder ", from.spec.shape.str());
-      entry.run = device.reorder(from.spec, from.layout, place(step.in[0]), to.layout,
-                                 place(step.out[0]));
+      entry.run =
+          device.reorder(from.spec, from.layout, place(step.in[0]), to.layout, place(step.out[0]));
     } else {
       Places places;
       for (int slot : step.in) places.in.push_back(place(slot));
@@ -319,7 +325,8 @@ std::string Plan::profile(const std::vector<Tensor>& inputs, int runs) {
   std::map<std::string, double> kinds;
   for (size_t i = 0; i < steps_.size(); ++i) {
     total += best[i];
-    kinds[steps_[i].label.substr(0, steps_[i].label.find(' ')) + " (" + steps_[i].how + ")"] += best[i];
+    kinds[steps_[i].label.substr(0, steps_[i].label.find(' ')) + " (" + steps_[i].how + ")"] +=
+        best[i];
   }
   char line[320];
   std::snprintf(line, sizeof line, "run: min %.3f ms, median %.3f ms of %d\n", whole.front(),

@@ -1,4 +1,5 @@
-// A program for one set of input shapes, ready to run: every operand has its place, every call its kernel.
+// A program for one set of input shapes, ready to run: every operand has its place, every call its
+// kernel.
 #pragma once
 
 #include <map>
@@ -21,9 +22,11 @@ class Packs {
     std::shared_ptr<const void> owner;
     const void* data = nullptr;
   };
-  /// The constant in `layout`. A constant whose numbers are gone (it came packed from disk) is converted from there.
+  /// The constant in `layout`. A constant whose numbers are gone (it came packed from disk) is
+  /// converted from there.
   const void* get(Device& device, const Tensor& constant, const LayoutPtr& layout);
-  /// Registers what lies packed on disk; `constant` is its stand-in, with type, shape and the packed bytes.
+  /// Registers what lies packed on disk; `constant` is its stand-in, with type, shape and the
+  /// packed bytes.
   void adopt(const Tensor& constant, LayoutPtr layout, std::shared_ptr<const void> owner);
   /// The layouts in which the constant is held, plain ones as null.
   std::vector<const Packed*> of(const Tensor& constant) const;
@@ -34,13 +37,14 @@ class Packs {
 
 class Plan {
  public:
-  /// `program` is specialised already; its constants are shared. Throws Code::refused when the arena would pass the
-  /// machine's memory.
+  /// `program` is specialised already; its constants are shared. Throws Code::refused when the
+  /// arena would pass the machine's memory.
   Plan(const Program& program, const std::vector<Spec>& specs, Device& device, Packs& packs);
 
   std::vector<Tensor> run(const std::vector<Tensor>& inputs);
   const ArenaSize& memory() const { return size_; }
-  /// Fastest and median whole run; then one line a step: its best time, operator, shape, implementation.
+  /// Fastest and median whole run; then one line a step: its best time, operator, shape,
+  /// implementation.
   std::string profile(const std::vector<Tensor>& inputs, int runs);
 
  private:

@@ -20,7 +20,8 @@ namespace {
 /// Plans kept at a time: one a set of input shapes, the least recently used goes first.
 constexpr size_t max_plans = 8;
 
-/// Denormal numbers cost a hundred times a normal one and change no answer: zero in this thread team, while alive.
+/// Denormal numbers cost a hundred times a normal one and change no answer: zero in this thread
+/// team, while alive.
 class FlushDenormals {
  public:
   FlushDenormals() : before_(_mm_getcsr()) { set(before_ | 0x8040); }
@@ -174,7 +175,8 @@ std::string Session::profile(const std::vector<Tensor>& inputs, int runs) {
   impl_->check(inputs);
   const std::lock_guard lock(impl_->mutex);
   const auto& kept = impl_->plan_for(inputs);
-  if (!kept.plan) fail(Code::unsupported, "a program whose shapes depend on its numbers has no plan");
+  if (!kept.plan)
+    fail(Code::unsupported, "a program whose shapes depend on its numbers has no plan");
   const FlushDenormals flush;
   return kept.plan->profile(inputs, runs);
 }

@@ -14,7 +14,8 @@ class Device;
 
 struct SessionOptions {
   std::string device = "cpu";  ///< "cpu" (oneDNN) or "reference"
-  /// Where the optimised program and its packed weights are kept for the next start; empty: nowhere.
+  /// Where the optimised program and its packed weights are kept for the next start; empty:
+  /// nowhere.
   std::string pack_file;
 };
 
@@ -22,7 +23,8 @@ class Session {
  public:
   /// Throws Code::unsupported / refused on a program that cannot run.
   explicit Session(Program program, SessionOptions options = {});
-  /// The session that an earlier one left in options.pack_file, or null when there is none that fits this build.
+  /// The session that an earlier one left in options.pack_file, or null when there is none that
+  /// fits this build.
   static std::unique_ptr<Session> load(const SessionOptions& options);
   ~Session();
   Session(Session&&) noexcept;
@@ -32,11 +34,13 @@ class Session {
   /// The index of the input called so; throws Code::usage listing the names.
   size_t input_index(std::string_view name) const;
 
-  /// One tensor an input, checked against what is declared (Code::usage names input, found and wanted). Any size where
-  /// the declaration has -1: a plan is made for each new set of shapes, and the latest few are kept.
+  /// One tensor an input, checked against what is declared (Code::usage names input, found and
+  /// wanted). Any size where the declaration has -1: a plan is made for each new set of shapes, and
+  /// the latest few are kept.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs);
 
-  /// Bytes of the arena of the latest plan, and the lower bound: the most that is alive at one time.
+  /// Bytes of the arena of the latest plan, and the lower bound: the most that is alive at one
+  /// time.
   struct Memory {
     size_t arena = 0, live = 0, sum = 0;
   };

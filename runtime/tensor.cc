@@ -15,10 +15,11 @@ struct DTypeInfo {
   size_t size;
 };
 constexpr DTypeInfo infos[] = {
-    {DType::none, "none", 0},     {DType::f32, "float32", 4}, {DType::f64, "float64", 8}, {DType::f16, "float16", 2},
-    {DType::bf16, "bfloat16", 2}, {DType::i8, "int8", 1},     {DType::i16, "int16", 2},   {DType::i32, "int32", 4},
-    {DType::i64, "int64", 8},     {DType::u8, "uint8", 1},    {DType::u16, "uint16", 2},  {DType::u32, "uint32", 4},
-    {DType::u64, "uint64", 8},    {DType::boolean, "bool", 1}};
+    {DType::none, "none", 0},   {DType::f32, "float32", 4},   {DType::f64, "float64", 8},
+    {DType::f16, "float16", 2}, {DType::bf16, "bfloat16", 2}, {DType::i8, "int8", 1},
+    {DType::i16, "int16", 2},   {DType::i32, "int32", 4},     {DType::i64, "int64", 8},
+    {DType::u8, "uint8", 1},    {DType::u16, "uint16", 2},    {DType::u32, "uint32", 4},
+    {DType::u64, "uint64", 8},  {DType::boolean, "bool", 1}};
 
 }  // namespace
 
@@ -77,7 +78,8 @@ std::string Spec::str() const { return concat(name_of(dtype), shape.str()); }
 
 size_t bytes_of(const Spec& spec) {
   int64_t bytes = 0;
-  if (__builtin_mul_overflow(spec.shape.numel(), static_cast<int64_t>(size_of(spec.dtype)), &bytes)) {
+  if (__builtin_mul_overflow(spec.shape.numel(), static_cast<int64_t>(size_of(spec.dtype)),
+                             &bytes)) {
     fail(Code::refused, spec.str(), " has more bytes than can be addressed");
   }
   return static_cast<size_t>(bytes);
@@ -87,7 +89,8 @@ Tensor::Tensor(DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape) {
   const size_t bytes = bytes_of(spec());
   data_ = std::aligned_alloc(64, (bytes + 64) / 64 * 64);
   if (data_ == nullptr) fail(Code::refused, "no memory for ", spec().str(), " (", bytes, " bytes)");
-  owner_ = std::shared_ptr<const void>(data_, [](const void* p) { std::free(const_cast<void*>(p)); });
+  owner_ =
+      std::shared_ptr<const void>(data_, [](const void* p) { std::free(const_cast<void*>(p)); });
 }
 
 Tensor::Tensor(DType dtype, const Shape& shape, std::shared_ptr<const void> owner, const void* data)
@@ -102,7 +105,8 @@ Tensor Tensor::ints(const std::vector<int64_t>& values) {
 Tensor Tensor::scalar(float value) { return floats({}, {value}); }
 
 Tensor Tensor::reshaped(const Shape& shape) const {
-  if (shape.numel() != numel()) fail(Code::refused, "cannot see ", shape_.str(), " as ", shape.str());
+  if (shape.numel() != numel())
+    fail(Code::refused, "cannot see ", shape_.str(), " as ", shape.str());
   Tensor t = *this;
   t.shape_ = shape;
   return t;
@@ -130,7 +134,8 @@ std::vector<To> convert(const Tensor& t) {
       for (size_t i = 0; i < n; ++i) out[i] = static_cast<To>(half_to_float(t.data<uint16_t>()[i]));
       break;
     case DType::bf16:
-      for (size_t i = 0; i < n; ++i) out[i] = static_cast<To>(bfloat_to_float(t.data<uint16_t>()[i]));
+      for (size_t i = 0; i < n; ++i)
+        out[i] = static_cast<To>(bfloat_to_float(t.data<uint16_t>()[i]));
       break;
     case DType::i8: copy(t.data<int8_t>()); break;
     case DType::i16: copy(t.data<int16_t>()); break;
@@ -161,7 +166,9 @@ std::vector<int64_t> Tensor::to_ints() const {
 
 std::vector<float> Tensor::to_floats() const { return convert<float>(*this); }
 
-float bfloat_to_float(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+float bfloat_to_float(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
 
 uint16_t float_to_bfloat(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
@@ -174,7 +181,8 @@ float half_to_float(uint16_t half) {
   const uint32_t exponent = (half >> 10) & 31;
   const uint32_t mantissa = half & 0x3ff;
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000U | (mantissa << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
   const float subnormal = static_cast<float>(mantissa) * 0x1p-24F;
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(subnormal));
 }

@@ -13,7 +13,22 @@
 
 namespace hub {
 
-enum class DType : uint8_t { none, f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
+enum class DType : uint8_t {
+  none,
+  f32,
+  f64,
+  f16,
+  bf16,
+  i8,
+  i16,
+  i32,
+  i64,
+  u8,
+  u16,
+  u32,
+  u64,
+  boolean
+};
 
 /// Bytes of one element.
 size_t size_of(DType dtype);
@@ -22,7 +37,8 @@ std::string_view name_of(DType dtype);
 /// The dtype called so, or none.
 DType dtype_named(std::string_view name);
 
-/// Up to 8 dimensions, kept inline. A dimension of -1 is one not known yet; it occurs only in declarations.
+/// Up to 8 dimensions, kept inline. A dimension of -1 is one not known yet; it occurs only in
+/// declarations.
 class Shape {
  public:
   static constexpr size_t max_rank = 8;
@@ -40,11 +56,12 @@ class Shape {
   void push_back(int64_t dim);
   std::vector<int64_t> vec() const { return {begin(), end()}; }
 
-  /// Product of the dimensions; throws Code::refused on a negative one or when the product passes 2^62.
+  /// Product of the dimensions; throws Code::refused on a negative one or when the product passes
+  /// 2^62.
   int64_t numel() const;
   /// Product of dimensions [from, to).
   int64_t numel(size_t from, size_t to) const;
-  bool known() const;  ///< no dimension is -1
+  bool known() const;       ///< no dimension is -1
   std::string str() const;  ///< "[1, 3, ?, 224]"
   bool operator==(const Shape& other) const;
 
@@ -75,7 +92,7 @@ class Tensor {
   static Tensor of(const Shape& shape, std::span<const T> values);
   static Tensor floats(const Shape& shape, const std::vector<float>& values);
   static Tensor ints(const std::vector<int64_t>& values);  ///< one dimension, int64
-  static Tensor scalar(float value);                        ///< rank 0, float32
+  static Tensor scalar(float value);                       ///< rank 0, float32
 
   explicit operator bool() const { return dtype_ != DType::none; }
   DType dtype() const { return dtype_; }
@@ -117,22 +134,56 @@ class Tensor {
 /// The dtype of a C++ type.
 template <class T>
 constexpr DType dtype_of();
-template <> constexpr DType dtype_of<float>() { return DType::f32; }
-template <> constexpr DType dtype_of<double>() { return DType::f64; }
-template <> constexpr DType dtype_of<int8_t>() { return DType::i8; }
-template <> constexpr DType dtype_of<int16_t>() { return DType::i16; }
-template <> constexpr DType dtype_of<int32_t>() { return DType::i32; }
-template <> constexpr DType dtype_of<int64_t>() { return DType::i64; }
-template <> constexpr DType dtype_of<uint8_t>() { return DType::u8; }
-template <> constexpr DType dtype_of<uint16_t>() { return DType::u16; }
-template <> constexpr DType dtype_of<uint32_t>() { return DType::u32; }
-template <> constexpr DType dtype_of<uint64_t>() { return DType::u64; }
-template <> constexpr DType dtype_of<bool>() { return DType::boolean; }
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::f32;
+}
+template <>
+constexpr DType dtype_of<double>() {
+  return DType::f64;
+}
+template <>
+constexpr DType dtype_of<int8_t>() {
+  return DType::i8;
+}
+template <>
+constexpr DType dtype_of<int16_t>() {
+  return DType::i16;
+}
+template <>
+constexpr DType dtype_of<int32_t>() {
+  return DType::i32;
+}
+template <>
+constexpr DType dtype_of<int64_t>() {
+  return DType::i64;
+}
+template <>
+constexpr DType dtype_of<uint8_t>() {
+  return DType::u8;
+}
+template <>
+constexpr DType dtype_of<uint16_t>() {
+  return DType::u16;
+}
+template <>
+constexpr DType dtype_of<uint32_t>() {
+  return DType::u32;
+}
+template <>
+constexpr DType dtype_of<uint64_t>() {
+  return DType::u64;
+}
+template <>
+constexpr DType dtype_of<bool>() {
+  return DType::boolean;
+}
 
 template <class T>
 Tensor Tensor::of(const Shape& shape, std::span<const T> values) {
   Tensor t(dtype_of<T>(), shape);
-  for (size_t i = 0; i < values.size() && i < static_cast<size_t>(t.numel()); ++i) t.data<T>()[i] = values[i];
+  for (size_t i = 0; i < values.size() && i < static_cast<size_t>(t.numel()); ++i)
+    t.data<T>()[i] = values[i];
   return t;
 }
 

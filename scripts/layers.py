@@ -14,7 +14,7 @@ below = {
 }
 public = {
     "runtime": {"runtime/runtime.h"},
-    "hub": {"hub/hub.h", "hub/manifest.h", "hub/name.h"},
+    "hub": {"hub/fields.h", "hub/hub.h", "hub/manifest.h", "hub/name.h"},
     "modules": {"modules/module.h", "modules/task.h", "modules/image.h"},
 }
 limit = 600

@@ -22,10 +22,12 @@ int run(const Args& args, Context& context) {
       config.erase(key);
     } else if (key == "registries" && !values.empty()) {
       config[key] = values;
-    } else if (key == "offline" && values.size() == 1 && (values[0] == "true" || values[0] == "false")) {
+    } else if (key == "offline" && values.size() == 1 &&
+               (values[0] == "true" || values[0] == "false")) {
       config[key] = values[0] == "true";
     } else {
-      fail(Code::usage, key == "offline" ? "offline is 'true' or 'false'" : "registries wants one or more places");
+      fail(Code::usage, key == "offline" ? "offline is 'true' or 'false'"
+                                         : "registries wants one or more places");
     }
     make_folders(home_folder());
     write_file(home_folder() + "/config.json", config.dump(2) + "\n");

@@ -14,8 +14,8 @@ namespace {
 std::string file_name(const std::string& output) {
   std::string s;
   for (char c : output) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '_' || c == '.';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.';
     s += plain ? c : '_';
   }
   if (s.empty() || s.front() == '.') s = "_" + s;
@@ -28,15 +28,19 @@ void run_session(Session& session, const Args& args, Context& context) {
   for (const auto& word : args.list("--in")) {
     const size_t equals = word.find('=');
     if (equals == std::string::npos && p.inputs.size() != 1) {
-      fail(Code::usage, "--in ", word, ": the network has ", p.inputs.size(), " inputs, NAME=FILE.npy is wanted");
+      fail(Code::usage, "--in ", word, ": the network has ", p.inputs.size(),
+           " inputs, NAME=FILE.npy is wanted");
     }
-    const size_t index = equals == std::string::npos ? 0 : session.input_index(word.substr(0, equals));
+    const size_t index =
+        equals == std::string::npos ? 0 : session.input_index(word.substr(0, equals));
     const std::string path = equals == std::string::npos ? word : word.substr(equals + 1);
     inputs[index] = within(path, [&] { return read_npy(MappedFile::open(path)); });
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& v = p[p.inputs[i]];
-    if (!inputs[i]) fail(Code::usage, "input '", v.name, "' ", v.declared.str(), " is missing: --in ", v.name, "=FILE.npy");
+    if (!inputs[i])
+      fail(Code::usage, "input '", v.name, "' ", v.declared.str(), " is missing: --in ", v.name,
+           "=FILE.npy");
   }
   if (const std::string runs = args.text("--profile"); !runs.empty()) {
     context.terminal.print(session.profile(inputs, args.number("--profile", 1)));
@@ -58,8 +62,8 @@ void run_session(Session& session, const Args& args, Context& context) {
     }
     context.terminal.print(context.json_output
                                ? json_line(line)
-                               : concat(printable(name), " ", outputs[i].spec().str(), path.empty() ? "" : "  ",
-                                        path, "\n"));
+                               : concat(printable(name), " ", outputs[i].spec().str(),
+                                        path.empty() ? "" : "  ", path, "\n"));
   }
 }
 
@@ -81,7 +85,8 @@ int run(const Args& args, Context& context) {
     if (networks.size() != 1) {
       std::vector<std::string> names;
       for (const auto& [n, spec] : networks) names.push_back(n);
-      fail(Code::usage, module->manifest().id(), " has several networks; --network ", one_of(names), " is wanted");
+      fail(Code::usage, module->manifest().id(), " has several networks; --network ", one_of(names),
+           " is wanted");
     }
     name = networks.begin()->first;
   }
@@ -94,7 +99,8 @@ int run(const Args& args, Context& context) {
 extern const Command infer_command{
     "infer",
     "Runs a network on raw tensors (NumPy files)",
-    "A bare name is a module; a file has a '/' or a '.' in it (./NAME). Prints each output's type and\n"
+    "A bare name is a module; a file has a '/' or a '.' in it (./NAME). Prints each output's type "
+    "and\n"
     "shape; with --out the numbers go to OUT/<output>.npy.",
     {{"source", "text", "a module or a network file", "", true},
      {"--in", "list", "NAME=FILE.npy, one for each input; FILE.npy when there is one"},

@@ -41,7 +41,8 @@ void describe(const std::string& name, const Program& p, bool text, Context& con
     context.terminal.print(json_line(object));
     return;
   }
-  std::string s = concat("network ", printable(name), ": ", p.ops.size(), " calls, ", parameters, " parameters\n");
+  std::string s = concat("network ", printable(name), ": ", p.ops.size(), " calls, ", parameters,
+                         " parameters\n");
   for (const auto& [kind, ids] : {std::pair("in ", &p.inputs), std::pair("out", &p.outputs)}) {
     for (ValueId id : *ids) {
       const Value& v = p[id];
@@ -76,7 +77,8 @@ int run(const Args& args, Context& context) {
 extern const Command inspect_command{
     "inspect",
     "Shows inputs, outputs and operators of a module's networks or of a network file",
-    "A bare name is a module; a file has a '/' or a '.' in it (./NAME). Files: ONNX, Paddle programs.",
+    "A bare name is a module; a file has a '/' or a '.' in it (./NAME). Files: ONNX, Paddle "
+    "programs.",
     {{"source", "text", "a module or a file", "", true},
      {"--program", "flag", "the whole program as text"},
      {"--json", "flag", "one JSON object a network"}},

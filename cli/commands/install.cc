@@ -27,7 +27,8 @@ int run(const Args& args, Context& context) {
 extern const Command install_command{
     "install",
     "Installs modules and what they require",
-    "NAME is the newest version, NAME@VERSION (or NAME==VERSION) one of them. What is there already\n"
+    "NAME is the newest version, NAME@VERSION (or NAME==VERSION) one of them. What is there "
+    "already\n"
     "is left alone; a damaged module is mended.",
     {{"name", "words", "modules", "", true}, {"--json", "flag", "one JSON object a module"}},
     run};

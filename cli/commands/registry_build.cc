@@ -11,8 +11,8 @@ int run(const Args& args, Context& context) {
   const RegistryReport report = build_registry(args.text("recipes"), args.text("--packages"),
                                                args.text("--output"), context.terminal);
   if (context.json_output) {
-    context.terminal.print(json_line(
-        {{"modules", report.modules}, {"files", report.files}, {"bytes", report.bytes}}));
+    context.terminal.print(
+        json_line({{"modules", report.modules}, {"files", report.files}, {"bytes", report.bytes}}));
     return 0;
   }
   for (const auto& id : report.modules) context.terminal.print(id + "\n");

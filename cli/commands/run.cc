@@ -15,11 +15,15 @@
 namespace hub {
 namespace {
 
-/// Predicts batch by batch and prints in the order of the inputs; an input that fails does not stop the others.
+/// Predicts batch by batch and prints in the order of the inputs; an input that fails does not stop
+/// the others.
 class Runner {
  public:
   Runner(Module& module, const Args& args, Context& context)
-      : module_(module), terminal_(context.terminal), json_(context.json_output), timing_(args.flag("--timing")),
+      : module_(module),
+        terminal_(context.terminal),
+        json_(context.json_output),
+        timing_(args.flag("--timing")),
         folder_(args.text("--output")) {
     options_.top = args.number("--top", 1);
     options_.pair = args.flag("--pair");
@@ -31,7 +35,8 @@ class Runner {
   int run(const std::vector<Item>& items) {
     named_ = items.size() > 1 && !options_.pair;
     if (options_.pair) {
-      if (items.size() != 2) fail(Code::usage, "--pair compares two inputs; ", items.size(), " were given");
+      if (items.size() != 2)
+        fail(Code::usage, "--pair compares two inputs; ", items.size(), " were given");
       batch_ = 2;
     }
     for (size_t i = 0; i < items.size(); i += batch_) {
@@ -90,7 +95,8 @@ class Runner {
       terminal_.print(json_line(line));
       return;
     }
-    if (named_ && module_.task().input() == InputKind::image) terminal_.print(printable(name) + ":\n");
+    if (named_ && module_.task().input() == InputKind::image)
+      terminal_.print(printable(name) + ":\n");
     terminal_.print(output_text(output));
     if (timing_) terminal_.complain(concat(name, ": ", ms, " ms"));
   }
@@ -99,7 +105,8 @@ class Runner {
     worst_ = std::max(worst_, static_cast<int>(e.code()));
     if (json_) {
       terminal_.print(json_line(
-          {{"input", name}, {"error", {{"code", std::string(code_name(e.code()))}, {"message", e.what()}}}}));
+          {{"input", name},
+           {"error", {{"code", std::string(code_name(e.code()))}, {"message", e.what()}}}}));
     }
     terminal_.complain(e.what());
   }
@@ -127,13 +134,16 @@ class Runner {
 std::vector<Item> items_of(const Args& args, InputKind kind) {
   std::vector<Item> items;
   auto more = [&](std::vector<Item> list) {
-    items.insert(items.end(), std::make_move_iterator(list.begin()), std::make_move_iterator(list.end()));
+    items.insert(items.end(), std::make_move_iterator(list.begin()),
+                 std::make_move_iterator(list.end()));
   };
-  more(kind == InputKind::image ? picture_items(args.list("input")) : text_items(args.list("input")));
+  more(kind == InputKind::image ? picture_items(args.list("input"))
+                                : text_items(args.list("input")));
   if (kind == InputKind::image) {
     more(picture_items(args.list("--input_path")));
   } else {
-    for (const auto& text : args.list("--input_text")) items.push_back({Item::From::text, text, text});
+    for (const auto& text : args.list("--input_text"))
+      items.push_back({Item::From::text, text, text});
   }
   for (const auto& path : args.list("--input_file")) {
     auto listed = line_items(path, read_file(path));
@@ -153,12 +163,15 @@ int run(const Args& args, Context& context) {
   Hub hub(context.settings(), context.terminal);
   const auto module = Module::open(hub.need(request), context.terminal, args.text("--device"));
   const InputKind kind = module->task().input();
-  if (kind == InputKind::image ? !args.list("--input_text").empty() : !args.list("--input_path").empty()) {
-    fail(Code::usage, module->manifest().id(), " takes ", kind == InputKind::image ? "pictures" : "text");
+  if (kind == InputKind::image ? !args.list("--input_text").empty()
+                               : !args.list("--input_path").empty()) {
+    fail(Code::usage, module->manifest().id(), " takes ",
+         kind == InputKind::image ? "pictures" : "text");
   }
   const auto items = items_of(args, kind);
   if (items.empty()) {
-    fail(Code::usage, "nothing to run on: give ", kind == InputKind::image ? "a picture or a folder" : "a text",
+    fail(Code::usage, "nothing to run on: give ",
+         kind == InputKind::image ? "a picture or a folder" : "a text",
          ", or '-' for standard input");
   }
   return Runner(*module, args, context).run(items);
@@ -169,7 +182,8 @@ int run(const Args& args, Context& context) {
 extern const Command run_command{
     "run",
     "Predicts: runs a module on text or pictures, and installs it on first use",
-    "INPUT is a text, a file with one text a line, a picture, a folder of pictures, a pattern or '-'\n"
+    "INPUT is a text, a file with one text a line, a picture, a folder of pictures, a pattern or "
+    "'-'\n"
     "for standard input.",
     {{"name", "text", "a module, with or without @VERSION", "", true},
      {"input", "list", "one or more inputs"},

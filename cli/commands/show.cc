@@ -16,11 +16,15 @@ int run(const Args& args, Context& context) {
     return 0;
   }
   std::string versions;
-  for (const Version& v : hub.versions(m.name)) versions += (versions.empty() ? "" : ", ") + v.str();
-  std::vector<std::vector<std::string>> rows = {
-      {"name", m.name.str()},  {"version", m.version.str()}, {"versions", versions},
-      {"task", m.task},        {"summary", m.summary},       {"license", m.license},
-      {"size", size_text(m.total_size())}};
+  for (const Version& v : hub.versions(m.name))
+    versions += (versions.empty() ? "" : ", ") + v.str();
+  std::vector<std::vector<std::string>> rows = {{"name", m.name.str()},
+                                                {"version", m.version.str()},
+                                                {"versions", versions},
+                                                {"task", m.task},
+                                                {"summary", m.summary},
+                                                {"license", m.license},
+                                                {"size", size_text(m.total_size())}};
   for (const auto& [key, value] : m.origin.items()) {
     rows.push_back({"origin " + key, value.is_string() ? value.get<std::string>() : value.dump()});
   }
@@ -34,12 +38,11 @@ int run(const Args& args, Context& context) {
 
 }  // namespace
 
-extern const Command show_command{
-    "show",
-    "Tells what a module is",
-    "",
-    {{"name", "text", "a module, with or without @VERSION", "", true},
-     {"--json", "flag", "the manifest as one JSON object"}},
-    run};
+extern const Command show_command{"show",
+                                  "Tells what a module is",
+                                  "",
+                                  {{"name", "text", "a module, with or without @VERSION", "", true},
+                                   {"--json", "flag", "the manifest as one JSON object"}},
+                                  run};
 
 }  // namespace hub

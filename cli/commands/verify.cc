@@ -46,11 +46,12 @@ int run(const Args& args, Context& context) {
       continue;
     }
     if (report.problems.empty()) {
-      context.terminal.print(concat(report.module, ": ok",
-                                    args.flag("--run") ? concat(", ", examples, " examples right") : "",
-                                    "\n"));
+      context.terminal.print(
+          concat(report.module, ": ok",
+                 args.flag("--run") ? concat(", ", examples, " examples right") : "", "\n"));
     }
-    for (const auto& p : report.problems) context.terminal.print(concat(report.module, ": ", p, "\n"));
+    for (const auto& p : report.problems)
+      context.terminal.print(concat(report.module, ": ", p, "\n"));
   }
   return damaged ? static_cast<int>(Code::integrity) : wrong ? 1 : 0;
 }
@@ -60,7 +61,8 @@ int run(const Args& args, Context& context) {
 extern const Command verify_command{
     "verify",
     "Checks installed files against their digests, and examples against their right answers",
-    "Damaged files leave the cache; 'hub install NAME' fetches them again. Exit status 5: damaged,\n"
+    "Damaged files leave the cache; 'hub install NAME' fetches them again. Exit status 5: "
+    "damaged,\n"
     "1: an example gives another answer.",
     {{"name", "text", "a module; nothing means all"},
      {"--run", "flag", "runs the module's examples as well"},

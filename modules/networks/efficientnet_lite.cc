@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "modules/fields.h"
+#include "hub/fields.h"
 #include "modules/weights.h"
 
 namespace hub {

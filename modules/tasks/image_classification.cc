@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "modules/fields.h"
+#include "hub/fields.h"
 #include "modules/module.h"
 
 namespace hub {

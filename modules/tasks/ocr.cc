@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "modules/ctc.h"
 #include "modules/db_postprocess.h"
-#include "modules/fields.h"
+#include "hub/fields.h"
 #include "modules/geometry.h"
 #include "modules/module.h"
 
@@ -109,8 +109,7 @@ Ocr::Ocr(Module& module) : module_(module) {
   mean_ = pre.numbers("mean", 3);
   scale_ = pre.numbers("scale", 3);
   const auto part = [&](const char* key) {
-    if (!pre.has(key)) pre.refuse(key, "is missing");
-    return Fields(manifest.preprocess.at(key), concat(where, ": ", key));
+    return Fields(pre.object(key), concat(where, ": ", key));
   };
   Fields detect = part("detect");
   shorter_ = static_cast<int>(detect.integer("shorter", 32, 4096));

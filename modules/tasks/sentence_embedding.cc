@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "modules/fields.h"
+#include "hub/fields.h"
 #include "modules/module.h"
 #include "modules/wordpiece.h"
 

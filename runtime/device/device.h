@@ -1,5 +1,5 @@
-// A device: given one operator call with fixed shapes, it says in what layout it wants each operand and how to run it.
-// The plan (plan.cc) asks once for each call and runs the answers many times.
+// A device: given one operator call with fixed shapes, it says in what layout it wants each operand
+// and how to run it. The plan (plan.cc) asks once for each call and runs the answers many times.
 #pragma once
 
 #include <functional>
@@ -42,11 +42,12 @@ using Step = std::function<void()>;
 
 /// How a device runs one call.
 struct Prepared {
-  std::vector<LayoutPtr> in, out;  ///< the layout of each operand; the plan puts reorders in between
-  size_t scratch = 0;              ///< bytes of private memory while it runs
-  int alias = -1;                  ///< output 0 is input `alias` seen differently: nothing runs
-  int in_place = -1;               ///< output 0 may take the memory of this input when nobody reads it later
-  std::string how;                 ///< the implementation, for profiles
+  std::vector<LayoutPtr> in,
+      out;             ///< the layout of each operand; the plan puts reorders in between
+  size_t scratch = 0;  ///< bytes of private memory while it runs
+  int alias = -1;      ///< output 0 is input `alias` seen differently: nothing runs
+  int in_place = -1;   ///< output 0 may take the memory of this input when nobody reads it later
+  std::string how;     ///< the implementation, for profiles
   std::function<Step(const Places&)> bind;
 };
 
@@ -69,7 +70,8 @@ class Device {
 /// Opens a device by name ("cpu", "reference"); throws Code::usage listing those there are.
 Device& open_device(std::string_view name);
 
-/// Runs every operator by its reference implementation, in plain layout: complete, and the oracle of the others.
+/// Runs every operator by its reference implementation, in plain layout: complete, and the oracle
+/// of the others.
 class Reference : public Device {
  public:
   std::string_view name() const override { return "reference"; }

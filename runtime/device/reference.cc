@@ -27,8 +27,8 @@ Prepared Reference::prepare(const OpCall& call, std::span<const Operand> in,
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i].present) in_specs[i] = in[i].spec;
   }
-  p.bind = [call, in_specs, out_specs = std::vector<Spec>(out.begin(), out.end())](
-               const Places& places) -> Step {
+  p.bind = [call, in_specs,
+            out_specs = std::vector<Spec>(out.begin(), out.end())](const Places& places) -> Step {
     auto b = std::make_shared<Bound>();
     b->call = call;
     for (size_t i = 0; i < in_specs.size(); ++i) {

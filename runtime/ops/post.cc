@@ -14,7 +14,8 @@ std::vector<Post> read_post(const Attrs& attrs) {
     fail(Code::refused, "'post_args' holds ", args.size(), " numbers for ", kinds.size(), " steps");
   }
   std::vector<Post> posts;
-  for (size_t i = 0; i < kinds.size(); ++i) posts.push_back({kinds[i], args[2 * i], args[2 * i + 1]});
+  for (size_t i = 0; i < kinds.size(); ++i)
+    posts.push_back({kinds[i], args[2 * i], args[2 * i + 1]});
   return posts;
 }
 
@@ -68,7 +69,8 @@ void check_post(const Attrs& attrs, const Spec& y, bool residual) {
   const auto posts = read_post(attrs);
   if (!posts.empty() && y.dtype != DType::f32) fail(Code::unsupported, "fused steps on ", y.str());
   for (const Post& post : posts) {
-    if (post.kind == "sum" && !residual) fail(Code::refused, "a fused 'sum' without its residual input");
+    if (post.kind == "sum" && !residual)
+      fail(Code::refused, "a fused 'sum' without its residual input");
     apply_post(post, 0, 0);
   }
 }

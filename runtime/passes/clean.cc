@@ -64,7 +64,8 @@ void remove_dead(Program& program) {
       same[static_cast<size_t>(call.out[0])] = call.in[0];
     }
   }
-  // An output keeps its name: an identity that makes one stays when its input is an input or a constant.
+  // An output keeps its name: an identity that makes one stays when its input is an input or a
+  // constant.
   const Uses uses(program);
   for (ValueId& id : program.outputs) {
     const ValueId source = same[static_cast<size_t>(id)];

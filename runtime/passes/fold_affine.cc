@@ -1,4 +1,5 @@
-// conv, conv_transpose or matmul followed by y * scale + shift with constants: into the weights. Exact up to rounding.
+// conv, conv_transpose or matmul followed by y * scale + shift with constants: into the weights.
+// Exact up to rounding.
 #include <algorithm>
 #include <cmath>
 
@@ -12,8 +13,8 @@ struct Affine {
   std::vector<float> scale, shift;  ///< one a channel
 };
 
-/// The constant as one number a channel, when it broadcasts so: a scalar, or [C] at the channel's place among `rank`
-/// dimensions.
+/// The constant as one number a channel, when it broadcasts so: a scalar, or [C] at the channel's
+/// place among `rank` dimensions.
 std::optional<std::vector<float>> per_channel(const Tensor& t, int64_t channels, size_t rank,
                                               size_t axis) {
   if (!t || t.dtype() != DType::f32) return {};
@@ -110,7 +111,8 @@ Tensor scale_weights(const OpCall& call, const Tensor& w, const std::vector<floa
 /// Output channels when the call's weights are constant and nothing is fused behind it yet; else 0.
 int64_t channels_of(const Program& p, const OpCall& call) {
   if (!is(call, "conv") && !is(call, "conv_transpose") && !is(call, "matmul")) return 0;
-  if (call.attrs.has("post") || call.in.size() < 2 || (call.in.size() > 3 && call.in[3] != absent)) {
+  if (call.attrs.has("post") || call.in.size() < 2 ||
+      (call.in.size() > 3 && call.in[3] != absent)) {
     return 0;
   }
   const Tensor& w = p[call.in[1]].constant;
@@ -139,11 +141,11 @@ void fold_affine(Program& program) {
       if (channels == 0 || next < 0 || gone[static_cast<size_t>(next)] != 0) continue;
       OpCall& follower = program.ops[static_cast<size_t>(next)];
       const Tensor w = program[call.in[1]].constant;
-      // The result of a matmul has the rank of a, which is not known here: its last dimension is the channel.
+      // The result of a matmul has the rank of a, which is not known here: its last dimension is
+      // the channel.
       const bool matmul = is(call, "matmul");
       const size_t rank = matmul ? 1 : w.shape().rank();
-      const auto affine =
-          affine_of(program, follower, call.out[0], channels, rank, matmul ? 0 : 1);
+      const auto affine = affine_of(program, follower, call.out[0], channels, rank, matmul ? 0 : 1);
       if (!affine) continue;
       std::vector<float> bias(static_cast<size_t>(channels), 0.0F);
       if (call.in.size() > 2 && call.in[2] != absent) {
@@ -152,8 +154,8 @@ void fold_affine(Program& program) {
       for (size_t k = 0; k < bias.size(); ++k) {
         bias[k] = bias[k] * affine->scale[k] + affine->shift[k];
       }
-      const auto weights = program.add_constant(program[call.in[1]].name,
-                                                scale_weights(call, w, affine->scale));
+      const auto weights =
+          program.add_constant(program[call.in[1]].name, scale_weights(call, w, affine->scale));
       const std::string bias_name = call.in.size() > 2 && call.in[2] != absent
                                         ? program[call.in[2]].name
                                         : program[call.in[1]].name + ".bias";

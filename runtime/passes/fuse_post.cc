@@ -50,7 +50,8 @@ bool append(OpCall& call, const Post& post) {
     posts.push_back(post);
   }
   auto all = posts;
-  if (call.attrs.f("alpha", 1) != 1) all.push_back({"linear", 0, 0});  // the device's way to scale a product
+  if (call.attrs.f("alpha", 1) != 1)
+    all.push_back({"linear", 0, 0});  // the device's way to scale a product
   if (steps_clash(all)) return false;
   call.attrs.erase("post");
   call.attrs.erase("post_args");
@@ -63,7 +64,8 @@ bool append(OpCall& call, const Post& post) {
 void fuse_post(Program& program, const std::vector<Spec>& specs) {
   const Uses uses(program);
   std::vector<char> gone(program.ops.size(), 0);
-  // Where each call stands once it has taken in its followers: a residual must be written before that.
+  // Where each call stands once it has taken in its followers: a residual must be written before
+  // that.
   for (size_t c = 0; c < program.ops.size(); ++c) {
     OpCall& call = program.ops[c];
     const bool takes = is(call, "conv") || is(call, "matmul");

@@ -1,5 +1,6 @@
-// Rewrites of programs that keep their meaning. optimize() is done once a network and may compute with weights (its
-// result is kept on disk); specialize() is done for each new set of input shapes and touches structure only.
+// Rewrites of programs that keep their meaning. optimize() is done once a network and may compute
+// with weights (its result is kept on disk); specialize() is done for each new set of input shapes
+// and touches structure only.
 #pragma once
 
 #include <optional>
@@ -13,20 +14,22 @@ namespace hub {
 /// All shape-independent passes, in order.
 void optimize(Program& program);
 
-/// Calls whose inputs are all constant become constants, unless the result is large and they were small.
+/// Calls whose inputs are all constant become constants, unless the result is large and they were
+/// small.
 void fold_constants(Program& program);
-/// conv (or matmul) followed by batch_norm or by a multiplication, division, addition or subtraction with one constant
-/// a channel: folded into its weights and bias.
+/// conv (or matmul) followed by batch_norm or by a multiplication, division, addition or
+/// subtraction with one constant a channel: folded into its weights and bias.
 void fold_affine(Program& program);
-/// conv_transpose whose windows do not overlap: a 1x1 conv into the pixels of each window, then depth_to_space. An
-/// elementwise step behind it moves in front of depth_to_space, where it can join the conv.
+/// conv_transpose whose windows do not overlap: a 1x1 conv into the pixels of each window, then
+/// depth_to_space. An elementwise step behind it moves in front of depth_to_space, where it can
+/// join the conv.
 void unroll_conv_transpose(Program& program);
 /// Calls that nobody reads go; identity calls give way to their input.
 void remove_dead(Program& program);
 
-/// The program with real input shapes: what follows from shapes alone becomes constant, then the passes below. `specs`
-/// gets type and shape of every value. Returns false when a shape depends on computed numbers: such a program is run
-/// call by call.
+/// The program with real input shapes: what follows from shapes alone becomes constant, then the
+/// passes below. `specs` gets type and shape of every value. Returns false when a shape depends on
+/// computed numbers: such a program is run call by call.
 bool specialize(Program& program, const std::vector<Spec>& inputs, std::vector<Spec>& specs);
 /// Exporters' spellings of hard_swish, swish, gelu and layer_norm become those operators.
 void recover_patterns(Program& program, const std::vector<Spec>& specs);
@@ -37,8 +40,9 @@ void fuse_post(Program& program, const std::vector<Spec>& specs);
 
 /// Who writes and who reads each value.
 struct Uses {
-  std::vector<int> writer;                ///< index of the call, -1: none
-  std::vector<std::vector<int>> readers;  ///< indices of calls; an output of the program counts as reader -1
+  std::vector<int> writer;  ///< index of the call, -1: none
+  std::vector<std::vector<int>>
+      readers;  ///< indices of calls; an output of the program counts as reader -1
   explicit Uses(const Program& program);
   /// The only call that reads the value, or -1 when there are more, or it is an output.
   int only_reader(ValueId id) const;

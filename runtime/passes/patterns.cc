@@ -1,4 +1,5 @@
-// Operators that exporters spell out, found again. Each rule starts at the last call of the spelling and walks back.
+// Operators that exporters spell out, found again. Each rule starts at the last call of the
+// spelling and walks back.
 #include <cmath>
 
 #include "runtime/op.h"
@@ -125,7 +126,8 @@ bool gelu(const Matcher& m, OpCall& call) {
       if (erf_of(mul->in[i]) == mul->in[1 - i]) found = mul->in[1 - i];
     }
   }
-  for (size_t i = 0; found == absent && i < 2; ++i) {  // (x * 0.5) * (1 + erf), x * (0.5 * (1 + erf))
+  for (size_t i = 0; found == absent && i < 2;
+       ++i) {  // (x * 0.5) * (1 + erf), x * (0.5 * (1 + erf))
     const ValueId half = m.beside(m.writer(call.in[i], "mul"), 0.5);
     if (half == absent) continue;
     const ValueId other = call.in[1 - i];

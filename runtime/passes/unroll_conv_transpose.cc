@@ -8,11 +8,13 @@ namespace {
 
 /// The side of the square windows when they do not overlap and nothing is cut off; else 0.
 int64_t window_side(const Program& p, const OpCall& call) {
-  if (!is(call, "conv_transpose") || call.attrs.i("group", 1) != 1 || call.attrs.has("post")) return 0;
+  if (!is(call, "conv_transpose") || call.attrs.i("group", 1) != 1 || call.attrs.has("post"))
+    return 0;
   const Tensor& w = p[call.in[1]].constant;
   if (!w || w.dtype() != DType::f32 || w.shape().rank() != 4) return 0;
   const int64_t side = w.shape()[2];
-  if (side < 2 || w.shape()[3] != side || call.attrs.ints("strides") != std::vector{side, side}) return 0;
+  if (side < 2 || w.shape()[3] != side || call.attrs.ints("strides") != std::vector{side, side})
+    return 0;
   auto all = [&](std::string_view name, int64_t value) {
     const auto list = call.attrs.ints(name);
     return std::all_of(list.begin(), list.end(), [&](int64_t v) { return v == value; });
@@ -41,7 +43,8 @@ Tensor unrolled(const Tensor& w) {
 }
 
 bool elementwise(const OpCall& call) {
-  for (std::string_view op : {"relu", "sigmoid", "tanh", "hard_swish", "swish", "hard_sigmoid", "gelu"}) {
+  for (std::string_view op :
+       {"relu", "sigmoid", "tanh", "hard_swish", "swish", "hard_sigmoid", "gelu"}) {
     if (is(call, op)) return true;
   }
   return false;
@@ -58,19 +61,24 @@ void unroll_conv_transpose(Program& program) {
       continue;
     }
     const Tensor w = program[call.in[1]].constant;
-    OpCall conv{find_op("conv"), {call.in[0], program.add_constant("", unrolled(w))}, {}, {}, call.name};
+    OpCall conv{
+        find_op("conv"), {call.in[0], program.add_constant("", unrolled(w))}, {}, {}, call.name};
     if (call.in.size() > 2 && call.in[2] != absent) {
       std::vector<float> bias;
       for (int64_t k = 0; k < side * side; ++k) {
         const auto once = program[call.in[2]].constant.to_floats();
         bias.insert(bias.end(), once.begin(), once.end());
       }
-      conv.in.push_back(program.add_constant("", Tensor::floats({static_cast<int64_t>(bias.size())}, bias)));
+      conv.in.push_back(
+          program.add_constant("", Tensor::floats({static_cast<int64_t>(bias.size())}, bias)));
     }
     conv.out = {program.add_value("")};
     calls.push_back(conv);
-    calls.push_back({find_op("depth_to_space"), conv.out, call.out,
-                     {{"blocksize", side}, {"mode", std::string("DCR")}}, call.name});
+    calls.push_back({find_op("depth_to_space"),
+                     conv.out,
+                     call.out,
+                     {{"blocksize", side}, {"mode", std::string("DCR")}},
+                     call.name});
   }
   program.ops = std::move(calls);
   const Uses uses(program);

@@ -25,9 +25,10 @@ TEST_CASE("a digest is 64 hex digits of either case") {
   CHECK(Digest::parse(upper).hex() == abc);
   CHECK(Digest::parse("sha256:" + abc).hex() == abc);
   const std::string nul = abc.substr(0, 63) + std::string(1, '\0');
-  for (const std::string& bad : {std::string(), abc.substr(1), abc + "0", concat("g", abc.substr(1)),
-                                 std::string("../../../../tmp/hub_pwned"), concat("sha512:", abc),
-                                 concat("sha256:", abc.substr(1)), concat(" ", abc.substr(1)), nul}) {
+  for (const std::string& bad :
+       {std::string(), abc.substr(1), abc + "0", concat("g", abc.substr(1)),
+        std::string("../../../../tmp/hub_pwned"), concat("sha512:", abc),
+        concat("sha256:", abc.substr(1)), concat(" ", abc.substr(1)), nul}) {
     CAPTURE(bad);
     error_of(Code::refused, [&] { Digest::parse(bad); });
   }

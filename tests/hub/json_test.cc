@@ -1,5 +1,3 @@
-#include "hub/json.h"
-
 #include <catch2/catch.hpp>
 
 #include "hub/manifest.h"
@@ -57,36 +55,4 @@ TEST_CASE("strict JSON refuses the rest") {
   }
   error_of(Code::refused, [] { parse_json(std::string((1 << 20) + 1, ' ')); });
   CHECK_THAT(error_of(Code::refused, [] { parse_json("[1, 2]", 5); }), Contains("at most 5"));
-}
-
-TEST_CASE("members are read by kind and strangers are refused") {
-  const json object =
-      parse_json(R"({"s": "text", "n": 7, "big": 18446744073709551616, "neg": -1, "half": 0.5,
-                                     "esc": "\u001b[2J", "o": {"k": 1}, "l": [1, 2], "nul": null})");
-  JsonFields f(object, "here");
-  CHECK(f.text("s") == "text");
-  CHECK(f.text_or("none", "x") == "x");
-  CHECK(f.number("n", 7) == 7);
-  CHECK(f.real_or("half", 9) == 0.5);
-  CHECK(f.real_or("none", 9) == 9);
-  CHECK(f.object("o").size() == 1);
-  CHECK(f.object_or_empty("none").empty());
-  CHECK(f.list("l", 2).size() == 2);
-  CHECK(f.list("none", 2).empty());
-  CHECK_THAT(error_of(Code::refused, [&] { f.end(); }), Contains("here: unknown key 'big'"));
-  CHECK_THAT(error_of(Code::refused, [&] { f.text("none"); }), Contains("'none' is missing"));
-  CHECK_THAT(error_of(Code::refused, [&] { f.text("n"); }), Contains("here: 'n' is 7; text"));
-  CHECK_THAT(error_of(Code::refused, [&] { f.text("esc"); }), Contains("control characters"));
-  CHECK_THAT(error_of(Code::refused, [&] { f.text("nul"); }), Contains("'nul' is null"));
-  for (const char* key : {"s", "big", "neg", "half", "o", "nul"}) {
-    error_of(Code::refused, [&] { f.number(key, UINT64_MAX); });
-  }
-  error_of(Code::refused, [&] { f.number("n", 6); });
-  error_of(Code::refused, [&] { f.real_or("neg", 0); });
-  error_of(Code::refused, [&] { f.list("l", 1); });
-  error_of(Code::refused, [&] { f.list("o", 1); });
-  error_of(Code::refused, [&] { f.object("l"); });
-  f.any("big");
-  f.end();
-  error_of(Code::refused, [&] { JsonFields(object["l"], "there"); });
 }

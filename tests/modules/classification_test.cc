@@ -115,7 +115,7 @@ TEST_CASE("modules that cannot be run say so") {
       open_probe({{"task", "weather-forecast"}}),
       Catch::Contains("probe@1.0.0 has no run task") && Catch::Contains("'image-classification'"));
   CHECK_THROWS_WITH(open_probe({{"preprocess", {{"croop", 3}}}})->task(),
-                    Catch::Contains("probe@1.0.0: preprocess: 'croop' is not a known key"));
+                    Catch::Contains("probe@1.0.0: preprocess: unknown key 'croop'"));
   CHECK_THROWS_WITH(open_probe({{"postprocess", {{"labels", "none.txt"}}}})->task(),
                     Catch::Contains("none.txt"));
   CHECK_THROWS_WITH(open_probe()->network("second"), Catch::Contains("it has 'main'"));

@@ -1,5 +1,5 @@
-// The two forms of PP-OCRv4 in the default registry, ONNX and Paddle programs: the same numbers, the same text, and the
-// right ones.
+// The two forms of PP-OCRv4 in the default registry, ONNX and Paddle programs: the same numbers,
+// the same text, and the right ones.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -11,7 +11,8 @@ namespace hub {
 namespace {
 
 const std::string data = std::string(HUB_SOURCE_DIR) + "/tests/data/ocr/";
-const std::string example = std::string(HUB_SOURCE_DIR) + "/registry/ppocr-v4/examples/ocr_zh_en.png";
+const std::string example =
+    std::string(HUB_SOURCE_DIR) + "/registry/ppocr-v4/examples/ocr_zh_en.png";
 
 Image picture(const std::string& path) {
   Silent silent;
@@ -24,7 +25,8 @@ Tensor prepared(const std::string& path, int width, int height) {
   Tensor t(DType::f32, {1, 3, height, width});
   for (int c = 0; c < 3; ++c) {
     for (int i = 0; i < width * height; ++i) {
-      t.data<float>()[c * width * height + i] = static_cast<float>(image.pixels[3 * i + 2 - c]) / 127.5F - 1;
+      t.data<float>()[c * width * height + i] =
+          static_cast<float>(image.pixels[3 * i + 2 - c]) / 127.5F - 1;
     }
   }
   return t;
@@ -32,7 +34,8 @@ Tensor prepared(const std::string& path, int width, int height) {
 
 struct Golden {
   std::string path;
-  std::vector<std::pair<std::string, double>> lines;  ///< text and score, by onnxruntime and the package's own code
+  std::vector<std::pair<std::string, double>>
+      lines;  ///< text and score, by onnxruntime and the package's own code
 };
 
 }  // namespace
@@ -41,9 +44,11 @@ TEST_CASE("both forms of every network give the same numbers") {
   Silent silent;
   const auto onnx = default_module("ppocr-v4", silent);
   const auto paddle = default_module("ppocr-v4-paddle", silent);
-  for (const std::string& path : {example, data + "page.png", data + "ocr_line.png", data + "ocr_line_180.png"}) {
+  for (const std::string& path :
+       {example, data + "page.png", data + "ocr_line.png", data + "ocr_line_180.png"}) {
     for (const auto& [network, width, height] :
-         {std::tuple("detect", 640, 224), std::tuple("classify", 192, 48), std::tuple("recognise", 420, 48)}) {
+         {std::tuple("detect", 640, 224), std::tuple("classify", 192, 48),
+          std::tuple("recognise", 420, 48)}) {
       INFO(network << " " << path);
       const Tensor x = prepared(path, width, height);
       const Tensor a = onnx->network(network).run({x}).at(0);
@@ -51,7 +56,8 @@ TEST_CASE("both forms of every network give the same numbers") {
       REQUIRE(a.shape() == b.shape());
       double worst = 0;
       for (int64_t i = 0; i < a.numel(); ++i) {
-        worst = std::max(worst, std::fabs(static_cast<double>(a.data<float>()[i]) - b.data<float>()[i]));
+        worst = std::max(worst,
+                         std::fabs(static_cast<double>(a.data<float>()[i]) - b.data<float>()[i]));
       }
       CHECK(worst < 5e-4);
     }
@@ -61,7 +67,9 @@ TEST_CASE("both forms of every network give the same numbers") {
 TEST_CASE("both forms read the golden pictures") {
   const std::vector<Golden> goldens = {
       {example,
-       {{"百度是一家高科技公司", 0.99799}, {"飞桨模型库PaddleHub2024", 0.98475}, {"Deep learning on the edge", 0.95942}}},
+       {{"百度是一家高科技公司", 0.99799},
+        {"飞桨模型库PaddleHub2024", 0.98475},
+        {"Deep learning on the edge", 0.95942}}},
       {data + "page.png",
        {{"Region-basedsegmentation", 0.99598},
         {"Let us first determine markers of the coins and the", 0.93109},

@@ -169,7 +169,7 @@ TEST_CASE("manifests and networks that do not fit are refused by name") {
   CHECK_THAT(refusal({{"preprocess", {{"detect", nullptr}}}}),
              Catch::Contains("toy@1.0.0: preprocess: 'detect' is missing"));
   CHECK_THAT(refusal({{"preprocess", {{"detect", {{"longer", 1}}}}}}),
-             Catch::Contains("preprocess: detect: 'longer'"));
+             Catch::Contains("preprocess: detect: unknown key 'longer'"));
   CHECK_THAT(refusal({{"postprocess", {{"unclip", 1e9}}}}),
              Catch::Contains("'unclip' is not within 0 to 10"));
   CHECK_THAT(refusal({{"postprocess", {{"characters", "detect.onnx"}}}}),

@@ -12,7 +12,8 @@ namespace {
 enum class Form {
   computed,  ///< every input is computed
   weights,   ///< the first input is computed, the others are constants
-  image,     ///< as weights, the first input through a convolution that changes nothing: it arrives in blocks
+  image,  ///< as weights, the first input through a convolution that changes nothing: it arrives in
+          ///< blocks
 };
 
 /// A program with the one call; nothing when the row has no such form.
@@ -40,7 +41,8 @@ std::optional<Program> program_of(const OpCase& c, Form form, std::vector<Tensor
     Shape w{x[1], x[1]};
     for (size_t d = 2; d < x.rank(); ++d) w.push_back(1);
     Tensor one(DType::f32, w);
-    for (int64_t k = 0; k < x[1] * x[1]; ++k) one.data<float>()[k] = k % (x[1] + 1) == 0 ? 1.0F : 0.0F;
+    for (int64_t k = 0; k < x[1] * x[1]; ++k)
+      one.data<float>()[k] = k % (x[1] + 1) == 0 ? 1.0F : 0.0F;
     in[0] = conv(in[0], constant(p, one), {}, {});
   }
   const size_t outputs = std::max<size_t>(c.out.size(), 1);
@@ -78,7 +80,8 @@ TEST_CASE("the cpu device gives the numbers of the reference") {
 TEST_CASE("threads do not change the numbers") {
   Program p;
   const Var x{&p, p.add_input("x", {DType::f32, {-1, 24, -1, -1}})};
-  const Var y = conv(x, constant(p, noise({40, 24, 3, 3})), constant(p, noise({40})), {.pads = {1, 1, 1, 1}});
+  const Var y =
+      conv(x, constant(p, noise({40, 24, 3, 3})), constant(p, noise({40})), {.pads = {1, 1, 1, 1}});
   p.outputs = {unary("hard_swish", y).id};
   const Tensor image = noise({2, 24, 31, 33}, 7);
   const int before = threads();

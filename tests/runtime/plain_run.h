@@ -1,4 +1,5 @@
-// The oracle of passes and devices: a program run call by call with the reference kernels, as it was written.
+// The oracle of passes and devices: a program run call by call with the reference kernels, as it
+// was written.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -15,7 +16,8 @@ inline std::vector<Tensor> plain_run(const Program& p, const std::vector<Tensor>
   for (size_t i = 0; i < inputs.size(); ++i) values[static_cast<size_t>(p.inputs[i])] = inputs[i];
   for (const OpCall& call : p.ops) {
     std::vector<const Tensor*> in;
-    for (ValueId id : call.in) in.push_back(id == absent ? nullptr : &values[static_cast<size_t>(id)]);
+    for (ValueId id : call.in)
+      in.push_back(id == absent ? nullptr : &values[static_cast<size_t>(id)]);
     const auto out = run_reference(*call.op, call.attrs, in);
     for (size_t i = 0; i < call.out.size(); ++i) {
       if (call.out[i] != absent) values[static_cast<size_t>(call.out[i])] = out.at(i);

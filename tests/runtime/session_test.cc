@@ -1,4 +1,5 @@
-// Passes, plans and packs: a program gives the same numbers whatever is folded, fused, placed or kept on disk.
+// Passes, plans and packs: a program gives the same numbers whatever is folded, fused, placed or
+// kept on disk.
 #include "runtime/session.h"
 
 #include <catch2/catch.hpp>
@@ -15,7 +16,9 @@
 namespace hub {
 namespace {
 
-Var weights(Program& p, const Shape& shape, uint32_t seed) { return constant(p, noise(shape, seed)); }
+Var weights(Program& p, const Shape& shape, uint32_t seed) {
+  return constant(p, noise(shape, seed));
+}
 Var number(Program& p, float v) { return constant(p, f(v)); }
 Var positive(Program& p, int64_t n, uint32_t seed) {
   Tensor t = noise({n}, seed);
@@ -23,7 +26,8 @@ Var positive(Program& p, int64_t n, uint32_t seed) {
   return constant(p, t);
 }
 
-/// Convolutions, batch norms, residuals, squeeze-and-excite, exporters' hard swish, a pool, a head: [N, 3, H, W] -> [N, 5].
+/// Convolutions, batch norms, residuals, squeeze-and-excite, exporters' hard swish, a pool, a head:
+/// [N, 3, H, W] -> [N, 5].
 Program image_network() {
   Program p;
   Var x{&p, p.add_input("x", {DType::f32, {-1, 3, -1, -1}})};
@@ -33,13 +37,15 @@ Program image_network() {
   };
   Var y = conv(x, weights(p, {20, 3, 3, 3}, 1), {}, {.strides = {2, 2}, .auto_pad = "same_upper"});
   y = clip(norm(y, 20, 2), 0, 6);
-  Var z = conv(y, weights(p, {20, 1, 3, 3}, 6), weights(p, {20}, 7), {.pads = {1, 1, 1, 1}, .group = 20});
+  Var z = conv(y, weights(p, {20, 1, 3, 3}, 6), weights(p, {20}, 7),
+               {.pads = {1, 1, 1, 1}, .group = 20});
   z = mul(z, apply("div", {clip(add(z, number(p, 3)), 0, 6), number(p, 6)}));
   z = add(mul(z, number(p, 0.7F)), number(p, 0.1F));
   z = conv(z, weights(p, {20, 20, 1, 1}, 8), {}, {});
   z = add(norm(z, 20, 9), y);
   Var gate = unary("relu", conv(global_average(z), weights(p, {8, 20, 1, 1}, 13), {}, {}));
-  gate = apply("hard_sigmoid", {conv(gate, weights(p, {20, 8, 1, 1}, 14), weights(p, {20}, 15), {})});
+  gate =
+      apply("hard_sigmoid", {conv(gate, weights(p, {20, 8, 1, 1}, 14), weights(p, {20}, 15), {})});
   z = mul(z, gate);
   z = pool(z, {.kind = "max", .kernel = {2, 2}, .strides = {2, 2}});
   z = reshape(global_average(z), {0, -1});
@@ -53,7 +59,8 @@ Program text_network() {
   Var x{&p, p.add_input("x", {DType::f32, {-1, -1, 16}})};
   Var mean = apply("reduce_mean", {x, constant(p, i({-1}))});
   Var centred = apply("sub", {x, mean});
-  Var variance = apply("reduce_mean", {apply("pow", {centred, number(p, 2)}), constant(p, i({-1}))});
+  Var variance =
+      apply("reduce_mean", {apply("pow", {centred, number(p, 2)}), constant(p, i({-1}))});
   Var y = apply("div", {centred, apply("sqrt", {add(variance, number(p, 1e-5F))})});
   y = add(mul(y, weights(p, {16}, 1)), weights(p, {16}, 2));
   y = add(matmul(y, weights(p, {16, 64}, 3)), weights(p, {64}, 4));
@@ -65,17 +72,21 @@ Program text_network() {
   return p;
 }
 
-/// A residual that is written after the convolution it joins, linear steps in both orders, a scaled product, and
-/// transposed convolutions whose windows do not overlap: [N, 6, H, W] -> [N, 1, 4 H, 4 W].
+/// A residual that is written after the convolution it joins, linear steps in both orders, a scaled
+/// product, and transposed convolutions whose windows do not overlap: [N, 6, H, W] -> [N, 1, 4 H, 4
+/// W].
 Program enlarging_network() {
   Program p;
   Var x{&p, p.add_input("x", {DType::f32, {-1, 6, -1, -1}})};
   Var y = conv(x, weights(p, {20, 6, 1, 1}, 1), {}, {});
   Var late = conv(unary("tanh", x), weights(p, {20, 6, 3, 3}, 2), {}, {.pads = {1, 1, 1, 1}});
   y = unary("relu", add(y, mul(late, late)));
-  y = unary("sigmoid", mul(add(unary("tanh", conv(y, weights(p, {20, 20, 1, 1}, 3), {}, {})), number(p, 0.3F)), number(p, 2)));
+  y = unary("sigmoid",
+            mul(add(unary("tanh", conv(y, weights(p, {20, 20, 1, 1}, 3), {}, {})), number(p, 0.3F)),
+                number(p, 2)));
   auto enlarge = [&](Var v, int64_t in, int64_t out, uint32_t seed) {
-    return apply("conv_transpose", {v, weights(p, {in, out, 2, 2}, seed), weights(p, {out}, seed + 1)},
+    return apply("conv_transpose",
+                 {v, weights(p, {in, out, 2, 2}, seed), weights(p, {out}, seed + 1)},
                  {{"strides", std::vector<int64_t>{2, 2}}});
   };
   y = unary("relu", enlarge(y, 20, 20, 4));
@@ -106,9 +117,10 @@ TEST_CASE("one session serves any batch and size, with the numbers of the plain 
   for (const std::string device : {"cpu", "reference"}) {
     Session session(p, {.device = device, .pack_file = {}});
     // More shapes than plans are kept, and the first again.
-    for (const Shape& s : {Shape{1, 3, 32, 32}, Shape{2, 3, 17, 40}, Shape{1, 3, 8, 8}, Shape{3, 3, 33, 9},
-                           Shape{1, 3, 64, 16}, Shape{2, 3, 16, 16}, Shape{1, 3, 24, 25}, Shape{1, 3, 40, 41},
-                           Shape{5, 3, 10, 12}, Shape{1, 3, 11, 13}, Shape{1, 3, 32, 32}}) {
+    for (const Shape& s :
+         {Shape{1, 3, 32, 32}, Shape{2, 3, 17, 40}, Shape{1, 3, 8, 8}, Shape{3, 3, 33, 9},
+          Shape{1, 3, 64, 16}, Shape{2, 3, 16, 16}, Shape{1, 3, 24, 25}, Shape{1, 3, 40, 41},
+          Shape{5, 3, 10, 12}, Shape{1, 3, 11, 13}, Shape{1, 3, 32, 32}}) {
       INFO(device << " " << s.str());
       const Tensor x = noise(s, 99);
       CHECK(difference(session.run({x})[0], plain_run(p, {x})[0]) < 1e-5);
@@ -142,7 +154,8 @@ TEST_CASE("constants fold into weights, and spelled-out operators are found agai
   REQUIRE(specialize(p, {{DType::f32, {1, 3, 32, 32}}}, specs));
   const auto image = count_ops(p);
   CHECK(image.at("conv") == 5);
-  for (const char* gone : {"clip", "div", "add", "hard_swish", "relu", "hard_sigmoid"}) CHECK(!image.contains(gone));
+  for (const char* gone : {"clip", "div", "add", "hard_swish", "relu", "hard_sigmoid"})
+    CHECK(!image.contains(gone));
   CHECK(image.at("mul") == 1);  // the gate
 
   Program t = text_network();
@@ -171,10 +184,13 @@ TEST_CASE("inputs are checked against what is declared") {
   CHECK(wrong({}) == "the network takes 1 inputs; 0 were given");
   CHECK(wrong({noise({1, 4, 8, 8})}) ==
         "input 'x' is float32[1, 4, 8, 8]; float32[?, 3, ?, ?] is wanted");
-  CHECK(wrong({i({1, 3, 1, 1}, {1, 2, 3})}).find("int64[1, 3, 1, 1]; float32") != std::string::npos);
-  CHECK(error_of(Code::usage, [&] { session.input_index("y"); }) == "there is no input 'y'; wanted 'x'");
-  CHECK(error_of(Code::usage, [] { Session s(image_network(), {.device = "tpu", .pack_file = {}}); }) ==
-        "there is no device 'tpu'; wanted 'cpu' or 'reference'");
+  CHECK(wrong({i({1, 3, 1, 1}, {1, 2, 3})}).find("int64[1, 3, 1, 1]; float32") !=
+        std::string::npos);
+  CHECK(error_of(Code::usage, [&] { session.input_index("y"); }) ==
+        "there is no input 'y'; wanted 'x'");
+  CHECK(error_of(Code::usage, [] {
+          Session s(image_network(), {.device = "tpu", .pack_file = {}});
+        }) == "there is no device 'tpu'; wanted 'cpu' or 'reference'");
 }
 
 TEST_CASE("a pack gives the same numbers and survives damage") {
@@ -193,7 +209,8 @@ TEST_CASE("a pack gives the same numbers and survives damage") {
   CHECK(difference(second->run({other})[0], wanted_other[0]) < 1e-6);
 
   const std::string bytes = read_file(options.pack_file);
-  for (const size_t keep : {size_t{0}, size_t{7}, size_t{60}, size_t{200}, bytes.size() / 2, bytes.size() - 1}) {
+  for (const size_t keep :
+       {size_t{0}, size_t{7}, size_t{60}, size_t{200}, bytes.size() / 2, bytes.size() - 1}) {
     scratch.put("main.plan", bytes.substr(0, keep));
     CHECK(Session::load(options) == nullptr);
   }
@@ -204,7 +221,8 @@ TEST_CASE("a pack gives the same numbers and survives damage") {
     CHECK(Session::load(options) == nullptr);
   }
   // A place that cannot be written to costs nothing but time.
-  Session nowhere(image_network(), {.device = "cpu", .pack_file = scratch / "no/such/folder/x.plan"});
+  Session nowhere(image_network(),
+                  {.device = "cpu", .pack_file = scratch / "no/such/folder/x.plan"});
   CHECK(difference(nowhere.run({x})[0], wanted[0]) == 0);
 }
 

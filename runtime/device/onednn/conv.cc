@@ -1,4 +1,5 @@
-// Convolutions and transposed convolutions through oneDNN, in blocked layout, with what was fused behind them.
+// Convolutions and transposed convolutions through oneDNN, in blocked layout, with what was fused
+// behind them.
 #include "runtime/device/onednn/onednn.h"
 #include "runtime/ops/window.h"
 
@@ -72,7 +73,8 @@ std::optional<Prepared> prepare_conv(const OpCall& call, std::span<const Operand
   p.out = {layout_of(dst)};
   p.scratch = pd.scratchpad_desc().get_size();
   p.how = pd.impl_info_str();
-  p.bind = [pd, primitive = dnnl::convolution_forward(pd), bias, residual, sum, dst](const Places& at) {
+  p.bind = [pd, primitive = dnnl::convolution_forward(pd), bias, residual, sum,
+            dst](const Places& at) {
     std::vector<std::tuple<int, memory::desc, void*>> args = {
         {DNNL_ARG_SRC, pd.src_desc(), at.in[0]},
         {DNNL_ARG_WEIGHTS, pd.weights_desc(), at.in[1]},

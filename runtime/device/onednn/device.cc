@@ -149,19 +149,24 @@ namespace {
 const std::map<std::string_view, Prepare>& table() {
   static const std::map<std::string_view, Prepare> kernels = [] {
     std::map<std::string_view, Prepare> t = {
-        {"conv", prepare_conv},           {"conv_transpose", prepare_conv_transpose},
-        {"pool", prepare_pool},           {"matmul", prepare_matmul},
-        {"attention", prepare_attention}, {"softmax", prepare_softmax},
-        {"layer_norm", prepare_layer_norm}, {"batch_norm", prepare_batch_norm},
-        {"concat", prepare_concat},       {"resize", prepare_resize},
-        {"transpose", prepare_transpose}, {"depth_to_space", prepare_depth_to_space},
+        {"conv", prepare_conv},
+        {"conv_transpose", prepare_conv_transpose},
+        {"pool", prepare_pool},
+        {"matmul", prepare_matmul},
+        {"attention", prepare_attention},
+        {"softmax", prepare_softmax},
+        {"layer_norm", prepare_layer_norm},
+        {"batch_norm", prepare_batch_norm},
+        {"concat", prepare_concat},
+        {"resize", prepare_resize},
+        {"transpose", prepare_transpose},
+        {"depth_to_space", prepare_depth_to_space},
     };
     for (std::string_view op : {"reshape", "squeeze", "unsqueeze", "flatten", "identity"}) {
       t[op] = prepare_view;
     }
-    for (std::string_view op :
-         {"relu", "sigmoid", "tanh", "gelu", "hard_swish", "hard_sigmoid", "swish", "leaky_relu",
-          "clip", "abs", "sqrt", "exp"}) {
+    for (std::string_view op : {"relu", "sigmoid", "tanh", "gelu", "hard_swish", "hard_sigmoid",
+                                "swish", "leaky_relu", "clip", "abs", "sqrt", "exp"}) {
       t[op] = prepare_unary;
     }
     for (std::string_view op : {"add", "sub", "mul", "div", "max", "min"}) t[op] = prepare_binary;
@@ -198,8 +203,8 @@ class OneDnn final : public Reference {
     const memory::desc a = from ? desc_of(spec, from) : blocked.plain();
     const memory::desc b = to ? desc_of(spec, to) : blocked.plain();
     const dnnl::reorder::primitive_desc pd(engine(), a, engine(), b);
-    return primitive_step(dnnl::reorder(pd), {{DNNL_ARG_FROM, a, const_cast<void*>(src)},
-                                              {DNNL_ARG_TO, b, dst}});
+    return primitive_step(dnnl::reorder(pd),
+                          {{DNNL_ARG_FROM, a, const_cast<void*>(src)}, {DNNL_ARG_TO, b, dst}});
   }
 
   LayoutPtr restore(std::string_view saved) override {

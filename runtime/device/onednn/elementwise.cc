@@ -79,7 +79,8 @@ std::optional<Prepared> prepare_unary(const OpCall& call, std::span<const Operan
       dnnl::eltwise_forward::desc(dnnl::prop_kind::forward_inference, kind, desc), engine());
   p.how = pd.impl_info_str();
   p.bind = [desc, primitive = dnnl::eltwise_forward(pd)](const Places& at) {
-    return primitive_step(primitive, {{DNNL_ARG_SRC, desc, at.in[0]}, {DNNL_ARG_DST, desc, at.out[0]}});
+    return primitive_step(primitive,
+                          {{DNNL_ARG_SRC, desc, at.in[0]}, {DNNL_ARG_DST, desc, at.out[0]}});
   };
   return p;
 }
@@ -104,7 +105,8 @@ std::optional<Prepared> prepare_binary(const OpCall& call, std::span<const Opera
   if (in[big].spec.shape != y) return {};
   const Shape& s = in[small].spec.shape;
   auto places = [big, small](const Places& at) {
-    return std::pair(static_cast<const float*>(at.in[big]), static_cast<const float*>(at.in[small]));
+    return std::pair(static_cast<const float*>(at.in[big]),
+                     static_cast<const float*>(at.in[small]));
   };
   if (s == y) {
     // Where one is in blocks already, the other comes along.
@@ -134,7 +136,8 @@ std::optional<Prepared> prepare_binary(const OpCall& call, std::span<const Opera
     return p;
   }
   // One number a channel of each picture: [N or 1, C, 1, …].
-  if (y.rank() < 3 || y.rank() > 5 || s.rank() != y.rank() || s[0] != y[0] || s[1] != y[1]) return {};
+  if (y.rank() < 3 || y.rank() > 5 || s.rank() != y.rank() || s[0] != y[0] || s[1] != y[1])
+    return {};
   if (s.numel(2, s.rank()) != 1) return {};
   const bool blocked = is_image_layout(y, in[big].layout);
   if (in[big].layout && !blocked) return {};

@@ -19,8 +19,8 @@ namespace {
 /// Below this many numbers a second thread costs more than it saves.
 constexpr int64_t worth_a_thread = 1 << 14;
 
-/// e^x to two units in the last place: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2] (the coefficients are those of
-/// Cephes expf). Below -87 the result is the smallest normal number.
+/// e^x to two units in the last place: 2^n times a polynomial on [-ln 2 / 2, ln 2 / 2] (the
+/// coefficients are those of Cephes expf). Below -87 the result is the smallest normal number.
 HUB_INLINE float fast_exp(float x) {
   x = std::min(std::max(x, -87.0F), 88.0F);
   const float n = std::floor(x * 1.44269504F + 0.5F);
@@ -35,7 +35,8 @@ HUB_INLINE float fast_exp(float x) {
   return p * std::bit_cast<float>((static_cast<int32_t>(n) + 127) << 23);
 }
 
-/// In lanes: the compiler does not vectorise a plain maximum, whose answer for NaN depends on the order.
+/// In lanes: the compiler does not vectorise a plain maximum, whose answer for NaN depends on the
+/// order.
 HUB_INLINE float largest(const float* x, int64_t count) {
   constexpr int64_t lanes = 32;
   float part[lanes];
@@ -84,7 +85,19 @@ HUB_VECTOR void layer_norm_row(const float* x, const float* scale, const float* 
   }
 }
 
-enum class Kind { relu, leaky_relu, clip, linear, sigmoid, hard_sigmoid, hard_swish, swish, abs, sqrt, square };
+enum class Kind {
+  relu,
+  leaky_relu,
+  clip,
+  linear,
+  sigmoid,
+  hard_sigmoid,
+  hard_swish,
+  swish,
+  abs,
+  sqrt,
+  square
+};
 
 Kind kind_of(const Post& step) {
   static constexpr std::pair<std::string_view, Kind> kinds[] = {
@@ -100,11 +113,11 @@ Kind kind_of(const Post& step) {
   fail(Code::unsupported, "no elementwise kernel for '", step.kind, "'");
 }
 
-#define HUB_LOOP(expression)                                           \
-  _Pragma("omp simd") for (int64_t i = 0; i < count; ++i) {            \
-    const float v = x[i];                                              \
-    y[i] = (expression);                                               \
-  }                                                                    \
+#define HUB_LOOP(expression)                                \
+  _Pragma("omp simd") for (int64_t i = 0; i < count; ++i) { \
+    const float v = x[i];                                   \
+    y[i] = (expression);                                    \
+  }                                                         \
   break
 
 HUB_VECTOR void elementwise_part(Kind kind, float a, float b, const float* x, float* y,
@@ -148,18 +161,21 @@ HUB_INLINE void binary_loop(Binary op, bool swapped, const float* a, Second seco
 #undef HUB_PAIR
 
 HUB_VECTOR void same_part(Binary op, const float* a, const float* b, float* y, int64_t count) {
-  binary_loop(op, false, a, [b](int64_t i) { return b[i]; }, y, count);
+  binary_loop(
+      op, false, a, [b](int64_t i) { return b[i]; }, y, count);
 }
 
 HUB_VECTOR void scalar_part(Binary op, bool swapped, const float* a, float b, float* y,
                             int64_t count) {
-  binary_loop(op, swapped, a, [b](int64_t) { return b; }, y, count);
+  binary_loop(
+      op, swapped, a, [b](int64_t) { return b; }, y, count);
 }
 
 HUB_VECTOR void channel_part(Binary op, bool swapped, const float* a, const float* b, float* y,
                              int64_t pixels, int64_t block) {
   for (int64_t p = 0; p < pixels; ++p) {
-    binary_loop(op, swapped, a + p * block, [b](int64_t i) { return b[i]; }, y + p * block, block);
+    binary_loop(
+        op, swapped, a + p * block, [b](int64_t i) { return b[i]; }, y + p * block, block);
   }
 }
 
@@ -235,7 +251,8 @@ void elementwise(const Post& step, const float* x, float* y, int64_t count) {
   const Kind kind = kind_of(step);
   const auto a = static_cast<float>(step.a);
   const auto b = static_cast<float>(step.b);
-  slices(count, [&](int64_t from, int64_t n) { elementwise_part(kind, a, b, x + from, y + from, n); });
+  slices(count,
+         [&](int64_t from, int64_t n) { elementwise_part(kind, a, b, x + from, y + from, n); });
 }
 
 void binary_same(Binary op, const float* a, const float* b, float* y, int64_t count) {
@@ -243,7 +260,8 @@ void binary_same(Binary op, const float* a, const float* b, float* y, int64_t co
 }
 
 void binary_scalar(Binary op, const float* a, float b, bool swapped, float* y, int64_t count) {
-  slices(count, [&](int64_t from, int64_t n) { scalar_part(op, swapped, a + from, b, y + from, n); });
+  slices(count,
+         [&](int64_t from, int64_t n) { scalar_part(op, swapped, a + from, b, y + from, n); });
 }
 
 void binary_channel(Binary op, const float* a, const float* b, bool swapped, float* y,
@@ -259,8 +277,8 @@ void binary_channel(Binary op, const float* a, const float* b, bool swapped, flo
   }
 }
 
-void affine_channel(const float* x, const float* scale, const float* shift, float* y, int64_t images,
-                    int64_t blocks, int64_t pixels, int64_t block) {
+void affine_channel(const float* x, const float* scale, const float* shift, float* y,
+                    int64_t images, int64_t blocks, int64_t pixels, int64_t block) {
   const int64_t size = pixels * block;
 #pragma omp parallel for if (images * blocks * size >= worth_a_thread)
   for (int64_t g = 0; g < images * blocks; ++g) {

@@ -1,5 +1,5 @@
-// Our own CPU kernels: loops over floats that the compiler vectorises for each processor generation, on the same thread
-// team as oneDNN.
+// Our own CPU kernels: loops over floats that the compiler vectorises for each processor
+// generation, on the same thread team as oneDNN.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace hub::onednn {
 /// y = softmax(x) over rows of `width`.
 void softmax_rows(const float* x, float* y, int64_t rows, int64_t width);
 
-/// In place on scores [batch, rows, keys]: softmax(scale * x) over the keys; keys whose `keep` [batch, keys] is 0 get no
-/// weight. keep may be null.
+/// In place on scores [batch, rows, keys]: softmax(scale * x) over the keys; keys whose `keep`
+/// [batch, keys] is 0 get no weight. keep may be null.
 void masked_softmax(float* scores, int64_t batch, int64_t rows, int64_t keys, float scale,
                     const int64_t* keep);
 
@@ -32,7 +32,7 @@ void binary_scalar(Binary op, const float* a, float b, bool swapped, float* y, i
 void binary_channel(Binary op, const float* a, const float* b, bool swapped, float* y,
                     int64_t groups, int64_t pixels, int64_t block);
 /// y = x * scale + shift with [groups, block] numbers, group = n * blocks + b, repeated a picture.
-void affine_channel(const float* x, const float* scale, const float* shift, float* y, int64_t images,
-                    int64_t blocks, int64_t pixels, int64_t block);
+void affine_channel(const float* x, const float* scale, const float* shift, float* y,
+                    int64_t images, int64_t blocks, int64_t pixels, int64_t block);
 
 }  // namespace hub::onednn

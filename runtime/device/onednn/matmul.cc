@@ -1,4 +1,5 @@
-// Matrix products through oneDNN, weights in the layout that is fastest here, and attention made of them.
+// Matrix products through oneDNN, weights in the layout that is fastest here, and attention made of
+// them.
 #include <cmath>
 
 #include "runtime/device/onednn/kernels.h"
@@ -30,8 +31,9 @@ memory::desc operand_desc(const Shape& shape, size_t rank, bool transposed) {
   return strided(dims, strides);
 }
 
-/// How constant weights [K, N] are kept. With AVX-512 oneDNN packs them itself; its AVX2 product wants plain rows, but
-/// slows to half when their length is a multiple of a page, so such rows are kept 16 numbers apart.
+/// How constant weights [K, N] are kept. With AVX-512 oneDNN packs them itself; its AVX2 product
+/// wants plain rows, but slows to half when their length is a multiple of a page, so such rows are
+/// kept 16 numbers apart.
 memory::desc weight_desc(int64_t k, int64_t n) {
   if (channel_block() == 16) return {{k, n}, f32, memory::format_tag::any};
   return strided({k, n}, {n % 256 == 0 ? n + 16 : n, 1});
@@ -130,21 +132,22 @@ std::optional<Prepared> prepare_attention(const OpCall& call, std::span<const Op
   const int64_t heads = call.attrs.i("heads");
   const int64_t depth = width / heads;
   const int64_t value_depth = value_width / heads;
-  const auto scale = static_cast<float>(call.attrs.f("scale", 1 / std::sqrt(static_cast<double>(depth))));
+  const auto scale =
+      static_cast<float>(call.attrs.f("scale", 1 / std::sqrt(static_cast<double>(depth))));
   if (scale < 0) return {};
   // Heads are strides into the rows: nothing is transposed.
   const auto q = strided({batch, heads, rows, depth}, {rows * width, depth, width, 1});
   const auto k = strided({batch, heads, depth, keys}, {keys * width, depth, 1, width});
-  const auto v = strided({batch, heads, keys, value_depth},
-                         {keys * value_width, value_depth, value_width, 1});
-  const auto y = strided({batch, heads, rows, value_depth},
-                         {rows * value_width, value_depth, value_width, 1});
+  const auto v =
+      strided({batch, heads, keys, value_depth}, {keys * value_width, value_depth, value_width, 1});
+  const auto y =
+      strided({batch, heads, rows, value_depth}, {rows * value_width, value_depth, value_width, 1});
   const auto s = plain_desc({batch, heads, rows, keys});
   const Product scores = product(q, k, s, {}, {});
   const Product mix = product(s, v, y, {}, {});
   const size_t score_bytes = (s.get_size() + 63) / 64 * 64;
-  const size_t inner = std::max(scores.pd.scratchpad_desc().get_size(),
-                                mix.pd.scratchpad_desc().get_size());
+  const size_t inner =
+      std::max(scores.pd.scratchpad_desc().get_size(), mix.pd.scratchpad_desc().get_size());
   Prepared p;
   p.in.assign(in.size(), nullptr);
   p.out = {nullptr};
@@ -153,14 +156,16 @@ std::optional<Prepared> prepare_attention(const OpCall& call, std::span<const Op
   p.bind = [=, first = dnnl::matmul(scores.pd), second = dnnl::matmul(mix.pd)](const Places& at) {
     auto* weights = static_cast<float*>(at.scratch);
     void* rest = static_cast<std::byte*>(at.scratch) + score_bytes;
-    const Step multiply = primitive_step(
-        first, {{DNNL_ARG_SRC, q, at.in[0]}, {DNNL_ARG_WEIGHTS, k, at.in[1]},
-                {DNNL_ARG_DST, s, weights},
-                {DNNL_ARG_SCRATCHPAD, scores.pd.scratchpad_desc(), rest}});
-    const Step combine = primitive_step(
-        second, {{DNNL_ARG_SRC, s, weights}, {DNNL_ARG_WEIGHTS, v, at.in[2]},
-                 {DNNL_ARG_DST, y, at.out[0]},
-                 {DNNL_ARG_SCRATCHPAD, mix.pd.scratchpad_desc(), rest}});
+    const Step multiply =
+        primitive_step(first, {{DNNL_ARG_SRC, q, at.in[0]},
+                               {DNNL_ARG_WEIGHTS, k, at.in[1]},
+                               {DNNL_ARG_DST, s, weights},
+                               {DNNL_ARG_SCRATCHPAD, scores.pd.scratchpad_desc(), rest}});
+    const Step combine =
+        primitive_step(second, {{DNNL_ARG_SRC, s, weights},
+                                {DNNL_ARG_WEIGHTS, v, at.in[2]},
+                                {DNNL_ARG_DST, y, at.out[0]},
+                                {DNNL_ARG_SCRATCHPAD, mix.pd.scratchpad_desc(), rest}});
     const auto* keep = mask ? static_cast<const int64_t*>(at.in[3]) : nullptr;
     return [=] {
       multiply();

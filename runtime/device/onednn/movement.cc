@@ -1,4 +1,5 @@
-// Operators that only move numbers: views, transposes, concatenation and nearest-neighbour enlargement of images.
+// Operators that only move numbers: views, transposes, concatenation and nearest-neighbour
+// enlargement of images.
 #include <cstring>
 
 #include "runtime/device/onednn/onednn.h"
@@ -40,7 +41,8 @@ std::optional<Prepared> prepare_transpose(const OpCall& call, std::span<const Op
   p.out = {nullptr};
   p.how = pd.impl_info_str();
   p.bind = [seen, to, primitive = dnnl::reorder(pd)](const Places& at) {
-    return primitive_step(primitive, {{DNNL_ARG_FROM, seen, at.in[0]}, {DNNL_ARG_TO, to, at.out[0]}});
+    return primitive_step(primitive,
+                          {{DNNL_ARG_FROM, seen, at.in[0]}, {DNNL_ARG_TO, to, at.out[0]}});
   };
   return p;
 }
@@ -66,7 +68,8 @@ std::optional<Prepared> prepare_concat(const OpCall& call, std::span<const Opera
   Prepared p;
   for (const Operand& o : in) {
     const size_t bytes =
-        static_cast<size_t>(o.spec.shape.numel(static_cast<size_t>(axis), y.rank())) * sizeof(float);
+        static_cast<size_t>(o.spec.shape.numel(static_cast<size_t>(axis), y.rank())) *
+        sizeof(float);
     parts.push_back(bytes);
     whole += bytes;
     p.in.push_back(blocked ? image_layout(o.spec.shape) : nullptr);
@@ -78,7 +81,8 @@ std::optional<Prepared> prepare_concat(const OpCall& call, std::span<const Opera
       for (int64_t o = 0; o < outer; ++o) {
         std::byte* write = to + static_cast<size_t>(o) * whole;
         for (size_t i = 0; i < parts.size(); ++i) {
-          std::memcpy(write, static_cast<const std::byte*>(from[i]) + static_cast<size_t>(o) * parts[i],
+          std::memcpy(write,
+                      static_cast<const std::byte*>(from[i]) + static_cast<size_t>(o) * parts[i],
                       parts[i]);
           write += parts[i];
         }
@@ -93,7 +97,8 @@ std::optional<Prepared> prepare_resize(const OpCall& call, std::span<const Opera
   const Shape& x = in[0].spec.shape;
   const Shape& y = out[0].shape;
   if (!all_float(in.subspan(0, 1), out) || x.rank() != 4 || x[0] != y[0] || x[1] != y[1]) return {};
-  if (call.attrs.s("mode", "nearest") != "nearest" || y[2] % x[2] != 0 || y[3] % x[3] != 0) return {};
+  if (call.attrs.s("mode", "nearest") != "nearest" || y[2] % x[2] != 0 || y[3] % x[3] != 0)
+    return {};
   // Enlarging by whole numbers: these spellings of "nearest" all pick pixel floor(i / factor).
   const std::string where = call.attrs.s("coordinate_transformation_mode", "half_pixel");
   const std::string round = call.attrs.s("nearest_mode", "round_prefer_floor");

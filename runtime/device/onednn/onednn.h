@@ -1,5 +1,6 @@
-// The CPU device: the hot operators through oneDNN and a few kernels of our own, the rest by their reference
-// implementation. Images stay in blocked layout (channels in groups of 8 or 16) from the first convolution to the last.
+// The CPU device: the hot operators through oneDNN and a few kernels of our own, the rest by their
+// reference implementation. Images stay in blocked layout (channels in groups of 8 or 16) from the
+// first convolution to the last.
 #pragma once
 
 #include <dnnl.hpp>
@@ -17,7 +18,8 @@ namespace onednn {
 /// A layout that is a oneDNN memory descriptor.
 class Blocked final : public Layout {
  public:
-  /// `plain` describes the row-major value in the same dimensions: kernels want weights grouped or transposed.
+  /// `plain` describes the row-major value in the same dimensions: kernels want weights grouped or
+  /// transposed.
   Blocked(dnnl::memory::desc desc, dnnl::memory::desc plain)
       : desc_(std::move(desc)), plain_(std::move(plain)) {}
   const dnnl::memory::desc& desc() const { return desc_; }
@@ -38,7 +40,8 @@ dnnl::memory::dims dims_of(const Shape& shape);
 dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims);
 /// The descriptor of a float32 value where it is: its layout, or the plain one.
 dnnl::memory::desc desc_of(const Spec& spec, const LayoutPtr& layout);
-/// Null when `desc` is how the plain value lies anyway; `plain` as in Blocked, row-major when it is left out.
+/// Null when `desc` is how the plain value lies anyway; `plain` as in Blocked, row-major when it is
+/// left out.
 LayoutPtr layout_of(const dnnl::memory::desc& desc);
 LayoutPtr layout_of(const dnnl::memory::desc& desc, const dnnl::memory::desc& plain);
 /// The spatial dimensions of an image or of weights.
@@ -53,8 +56,9 @@ bool is_image_layout(const Shape& shape, const LayoutPtr& layout);
 
 bool all_float(std::span<const Operand> in, std::span<const Spec> out);
 
-/// The steps behind a call as oneDNN post-ops; "sum" reads the residual as a binary operand of description `residual`
-/// (its place: DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1, the index is returned in `sum_index`).
+/// The steps behind a call as oneDNN post-ops; "sum" reads the residual as a binary operand of
+/// description `residual` (its place: DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1, the
+/// index is returned in `sum_index`).
 dnnl::primitive_attr post_attr(const std::vector<Post>& posts, const dnnl::memory::desc& residual,
                                int& sum_index);
 
@@ -62,30 +66,40 @@ dnnl::primitive_attr post_attr(const std::vector<Post>& posts, const dnnl::memor
 Step primitive_step(const dnnl::primitive& primitive,
                     std::vector<std::tuple<int, dnnl::memory::desc, void*>> arguments);
 
-/// Each gives nothing when the reference implementation has to do (another dtype, an unusual attribute).
+/// Each gives nothing when the reference implementation has to do (another dtype, an unusual
+/// attribute).
 using Prepare = std::optional<Prepared> (*)(const OpCall&, std::span<const Operand>,
                                             std::span<const Spec>);
-std::optional<Prepared> prepare_conv(const OpCall&, std::span<const Operand>, std::span<const Spec>);
+std::optional<Prepared> prepare_conv(const OpCall&, std::span<const Operand>,
+                                     std::span<const Spec>);
 std::optional<Prepared> prepare_conv_transpose(const OpCall&, std::span<const Operand>,
                                                std::span<const Spec>);
-std::optional<Prepared> prepare_pool(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_matmul(const OpCall&, std::span<const Operand>, std::span<const Spec>);
+std::optional<Prepared> prepare_pool(const OpCall&, std::span<const Operand>,
+                                     std::span<const Spec>);
+std::optional<Prepared> prepare_matmul(const OpCall&, std::span<const Operand>,
+                                       std::span<const Spec>);
 std::optional<Prepared> prepare_attention(const OpCall&, std::span<const Operand>,
                                           std::span<const Spec>);
-std::optional<Prepared> prepare_unary(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_binary(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_softmax(const OpCall&, std::span<const Operand>, std::span<const Spec>);
+std::optional<Prepared> prepare_unary(const OpCall&, std::span<const Operand>,
+                                      std::span<const Spec>);
+std::optional<Prepared> prepare_binary(const OpCall&, std::span<const Operand>,
+                                       std::span<const Spec>);
+std::optional<Prepared> prepare_softmax(const OpCall&, std::span<const Operand>,
+                                        std::span<const Spec>);
 std::optional<Prepared> prepare_layer_norm(const OpCall&, std::span<const Operand>,
                                            std::span<const Spec>);
 std::optional<Prepared> prepare_batch_norm(const OpCall&, std::span<const Operand>,
                                            std::span<const Spec>);
-std::optional<Prepared> prepare_concat(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_resize(const OpCall&, std::span<const Operand>, std::span<const Spec>);
+std::optional<Prepared> prepare_concat(const OpCall&, std::span<const Operand>,
+                                       std::span<const Spec>);
+std::optional<Prepared> prepare_resize(const OpCall&, std::span<const Operand>,
+                                       std::span<const Spec>);
 std::optional<Prepared> prepare_depth_to_space(const OpCall&, std::span<const Operand>,
                                                std::span<const Spec>);
 std::optional<Prepared> prepare_transpose(const OpCall&, std::span<const Operand>,
                                           std::span<const Spec>);
-std::optional<Prepared> prepare_view(const OpCall&, std::span<const Operand>, std::span<const Spec>);
+std::optional<Prepared> prepare_view(const OpCall&, std::span<const Operand>,
+                                     std::span<const Spec>);
 
 }  // namespace onednn
 }  // namespace hub

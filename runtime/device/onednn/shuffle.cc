@@ -26,7 +26,8 @@ std::optional<Prepared> prepare_depth_to_space(const OpCall& call, std::span<con
   p.bind = [=, images = x[0], height = x[2], width = x[3]](const Places& at) -> Step {
     const auto* from = static_cast<const float*>(at.in[0]);
     auto* to = static_cast<float*>(at.out[0]);
-    auto source = [=](int64_t c, int64_t k) {  // channel of x that holds channel c of pixel k of a window
+    auto source = [=](int64_t c,
+                      int64_t k) {  // channel of x that holds channel c of pixel k of a window
       return depth_first ? k * channels + c : c * side * side + k;
     };
     return [=] {
@@ -37,11 +38,16 @@ std::optional<Prepared> prepare_depth_to_space(const OpCall& call, std::span<con
             const int64_t pixel = r % side * side + k;
             for (int64_t c = 0; c < to_blocks * block; ++c) {
               const int64_t s = source(c, pixel);
-              const float* read = from + ((n * from_blocks + s / block) * height + r / side) * width * block + s % block;
+              const float* read =
+                  from + ((n * from_blocks + s / block) * height + r / side) * width * block +
+                  s % block;
               if (blocked) {
                 float* write =
-                    to + (((n * to_blocks + c / block) * height * side + r) * width * side + k) * block + c % block;
-                for (int64_t w = 0; w < width; ++w) write[w * side * block] = c < channels ? read[w * block] : 0.0F;
+                    to +
+                    (((n * to_blocks + c / block) * height * side + r) * width * side + k) * block +
+                    c % block;
+                for (int64_t w = 0; w < width; ++w)
+                  write[w * side * block] = c < channels ? read[w * block] : 0.0F;
               } else if (c < channels) {
                 float* write = to + ((n * channels + c) * height * side + r) * width * side + k;
                 for (int64_t w = 0; w < width; ++w) write[w * side] = read[w * block];
