@@ -166,6 +166,17 @@ TEST_CASE("the database is only an index") {
   }
 }
 
+TEST_CASE("a module with a blob that is not there does not become visible") {
+  Ready ready;
+  const auto cache = std::make_shared<Cache>(ready.home(), ready.silent);
+  const Manifest manifest =
+      cache->open(ModuleName::parse("demo"), Version::parse("1.0.0"))->manifest;
+  cache->remove(manifest.name, manifest.version);
+  CHECK_FALSE(cache->catalog().put(manifest, "", {}, cache->blobs()));
+  CHECK_FALSE(exists(ready.home() + "/modules/demo/1.0.0"));
+  CHECK(cache->catalog().modules().empty());
+}
+
 TEST_CASE("a database of a newer hub is left alone") {
   Ready ready;
   Database(ready.home() + "/hub.db", Database::Mode::read_write).run("PRAGMA user_version = 7");
@@ -177,7 +188,9 @@ TEST_CASE("manifests that are none do not stop a new index") {
   Ready ready;
   fs::remove(ready.home() + "/hub.db");
   ready.scratch().put("home/modules/demo/1.0.1", "{}");
-  ready.scratch().put("home/modules/wrong/1.0.0", read_file(ready.home() + "/modules/demo/1.0.0"));
+  std::string elsewhere = read_file(ready.home() + "/modules/demo/1.0.0");
+  elsewhere.replace(elsewhere.find("1.0.0"), 5, "3.0.0");
+  ready.scratch().put("home/modules/wrong/1.0.0", elsewhere);
   Recorder said;
   CHECK(Hub(ready.settings(), said).list().size() == 1);
   CHECK_THAT(said.notes, Contains("left out") && Contains("modules/demo/1.0.1"));
@@ -214,6 +227,8 @@ TEST_CASE("a cache that cannot be written can be used (C02)") {
             if (hub.list().size() != 1 || !hub.verify(std::nullopt).at(0).problems.empty())
               return 3;
             if (!hub.install(ask("demo")).files->has(RelPath::parse("labels.txt"))) return 4;
+            // As long as there is a database it is read.
+            if (said.notes.empty() != (row.what == rows[0].what)) return 7;
             try {
               hub.uninstall(ask("demo"));
               return 5;
@@ -305,5 +320,5 @@ TEST_CASE("a cache under a path with blanks, ideographs and signs") {
   Silent silent;
   Hub(settings, silent).install(ask("demo"));
   CHECK(content(*Hub(settings, silent).find(ask("demo")), "labels.txt") == "cat\ndog\n");
-  CHECK(exists(tree.scratch() / "模型 a?b#c%20d/hub.db"));
+  CHECK(fs::file_size(tree.scratch() / "模型 a?b#c%20d/hub.db") > 4096);
 }

@@ -223,6 +223,7 @@ TEST_CASE("what a module requires comes with it (R14, R15)") {
     CHECK_THAT(engine, Contains("new@1.0.0 requires hub >=99") && Contains("this is hub 0.1.0"));
     CHECK(hub.list().size() == 1);
     CHECK_FALSE(hub.install(ask("ring")).broken);
+    CHECK_FALSE(hub.install(ask("ring")).broken);
   }
   tree.add({.name = "b", .version = "1.3.0", .files = {{"b", "1.3"}}});
   tree.add({.name = "b", .version = "1.2.0", .files = {{"b", "1.2"}}});
@@ -281,6 +282,9 @@ TEST_CASE("an interrupted download goes on where it stopped (C06)") {
       CHECK_THAT(error_of(Code::network, [&] { Hub(settings, silent).install(ask("demo")); }),
                  Contains(tree.server.url()) && Contains("attempt"));
       CHECK(Hub(settings, silent).list().empty());
+      // A second failure does not leave a second file.
+      error_of(Code::network, [&] { Hub(settings, silent).install(ask("demo")); });
+      CHECK(files_below(tree.home() + "/tmp").size() == 2);
       if (std::string(end) == "killed") {
         // The name as a process that was killed leaves it: a pid that is no more.
         for (const auto& file : files_below(tree.home() + "/tmp")) {
@@ -297,7 +301,7 @@ TEST_CASE("an interrupted download goes on where it stopped (C06)") {
       for (const Hit& hit : tree.server.hits()) {
         if (hit.target == target) asked.push_back(hit.range);
       }
-      CHECK(asked == std::vector<std::string>{"", "bytes=400000-"});
+      CHECK(asked == std::vector<std::string>{"", "bytes=400000-", "bytes=400000-"});
       if (ranges) CHECK(tree.server.sent() < 1'050'000);
       CHECK(files_below(tree.home() + "/tmp") == std::set<std::string>{"lock"});
     }
