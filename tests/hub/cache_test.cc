@@ -204,7 +204,21 @@ TEST_CASE("a cache that cannot be written can be used (C02)") {
     std::function<void()> prepare;
   } rows[] = {
       {"as it was left", [] {}},
-      {"without its database", [&] { fs::remove(ready.home() + "/hub.db"); }},
+      {"with a log that was not folded in",
+       [&] {
+         const std::string db = ready.home() + "/hub.db";
+         {
+           Database writer(db, Database::Mode::read_write);
+           writer.run("UPDATE modules SET registry = 'x'");
+           fs::copy(db + "-wal", db + ".log");
+         }
+         fs::rename(db + ".log", db + "-wal");
+       }},
+      {"without its database",
+       [&] {
+         fs::remove(ready.home() + "/hub.db");
+         fs::remove(ready.home() + "/hub.db-wal");
+       }},
       {"with a damaged database", [&] { std::ofstream(ready.home() + "/hub.db") << noise(5000); }}};
   if (::geteuid() != 0) WARN("run as root to test as another user");
   for (const auto& row : rows) {
@@ -247,15 +261,32 @@ TEST_CASE("a cache that cannot be written can be used (C02)") {
   }
 }
 
-TEST_CASE("the cache stays readable while the disk is only read") {
+TEST_CASE("what ended processes left behind is collected") {
   Ready ready;
-  // A log that was not folded in: the modules are taken from their manifests instead.
-  const std::string db = ready.home() + "/hub.db";
-  fs::copy(db, db + ".copy");
-  Database other(db, Database::Mode::read_write);
-  other.run("UPDATE modules SET registry = 'x'");
-  CHECK(fs::file_size(db + "-wal") > 0);
-  CHECK(Hub(ready.settings(), ready.silent).list().size() == 1);
+  const std::string other = Sha256::of("other").hex(), dead = ".4194305.";
+  struct {
+    std::string name, bytes;
+    int hours;
+    bool kept, kept_by_all;
+  } rows[] = {{other + dead + "aaaaaa", "partial", 1, true, false},
+              {other + ".0.bbbbbb", "partial", 1, true, false},
+              {other + dead + "cccccc", "", 1, false, false},
+              {other + dead + "dddddd", "partial", 30, false, false},
+              {ready.weights.hex() + dead + "eeeeee", "partial", 1, false, false},
+              {concat(other, ".", ::getpid(), ".ffffff"), "partial", 30, true, true},
+              {concat(other, ".", ::getpid(), ".gggggg"), "partial", 60, false, false},
+              {"somebody's file", "", 60, true, true}};
+  for (const bool all : {false, true}) {
+    for (const auto& row : rows) {
+      const std::string path = ready.scratch().put("home/tmp/" + row.name, row.bytes);
+      fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(row.hours));
+    }
+    Blobs(ready.home()).collect(all);
+    for (const auto& row : rows) {
+      INFO(row.name << (all ? ", all" : ""));
+      CHECK(exists(ready.home() + "/tmp/" + row.name) == (all ? row.kept_by_all : row.kept));
+    }
+  }
 }
 
 TEST_CASE("a lock that another process holds is waited for, then named") {
@@ -269,6 +300,7 @@ TEST_CASE("a lock that another process holds is waited for, then named") {
   char byte = 0;
   const pid_t child = ::fork();
   if (child == 0) {
+    ::close(to_child[1]);  // so that it ends with its parent
     blobs.add(
         digest, big.size(), "it", [] { return false; },
         [&](PrivateFile& file) {
