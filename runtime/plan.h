@@ -48,7 +48,6 @@ class Plan {
   std::string profile(const std::vector<Tensor>& inputs, int runs);
 
  private:
-  struct Built;
   void load(const std::vector<Tensor>& inputs);
   struct Entry {
     Step run;

@@ -4,8 +4,31 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "runtime/op.h"
 
 namespace hub {
+
+std::optional<Post> step_of(const OpCall& call,
+                            const std::function<std::optional<double>(size_t)>& scalar) {
+  const std::string op(call.op->name);
+  const Attrs& a = call.attrs;
+  for (std::string_view plain : {"relu", "sigmoid", "tanh", "hard_swish", "abs", "sqrt"}) {
+    if (op == plain) return Post{op, 0, 0};
+  }
+  if (op == "gelu" && a.s("approximate", "none") == "none") return Post{op, 0, 0};
+  if (op == "swish") return Post{op, a.f("beta", 1), 0};
+  if (op == "leaky_relu") return Post{op, a.f("alpha", 0.01), 0};
+  if (op == "hard_sigmoid") return Post{op, a.f("alpha", 0.2), a.f("beta", 0.5)};
+  if (op != "clip") return {};
+  Post post{op, -INFINITY, INFINITY};
+  for (size_t i = 1; i < call.in.size(); ++i) {
+    if (call.in[i] == absent) continue;
+    const auto bound = scalar(i);
+    if (!bound) return {};
+    (i == 1 ? post.a : post.b) = *bound;
+  }
+  return post;
+}
 
 std::vector<Post> read_post(const Attrs& attrs) {
   const auto kinds = attrs.strings("post");

@@ -2,10 +2,13 @@
 // result, kept in the attributes "post" (kinds) and "post_args" (two numbers a step).
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/attrs.h"
+#include "runtime/program.h"
 
 namespace hub {
 
@@ -17,6 +20,11 @@ struct Post {
   std::string kind;
   double a = 0, b = 0;
 };
+
+/// The elementwise operator as a step on its first input, or nothing. `scalar(i)` gives input i
+/// when it is a constant of one number.
+std::optional<Post> step_of(const OpCall& call,
+                            const std::function<std::optional<double>(size_t)>& scalar);
 
 std::vector<Post> read_post(const Attrs& attrs);
 void add_post(Attrs& attrs, const Post& post);

@@ -106,34 +106,34 @@ void remove_dead(Program& program) {
 void fold_constants(Program& program) {
   // Larger results of small inputs (a filled tensor) are cheaper to make than to keep.
   constexpr int64_t small = 1 << 16;
+  std::vector<Spec> specs(program.values.size());
+  std::vector<const Tensor*> known(program.values.size());
+  const auto learn = [&](ValueId id) {
+    if (!program[id].constant) return;
+    specs[static_cast<size_t>(id)] = program[id].constant.spec();
+    known[static_cast<size_t>(id)] = &program[id].constant;
+  };
+  for (size_t i = 0; i < program.values.size(); ++i) learn(static_cast<ValueId>(i));
   std::vector<OpCall> kept;
   for (OpCall& call : program.ops) {
     bool all = true;
     int64_t read = 0;
     std::vector<const Tensor*> in;
     for (ValueId id : call.in) {
-      const Tensor* t = id == absent ? nullptr : &program[id].constant;
-      all = all && (t == nullptr || *t);
-      if (t != nullptr && *t) read += t->numel();
+      const Tensor* t = id == absent ? nullptr : known[static_cast<size_t>(id)];
+      all = all && (id == absent || t != nullptr);
+      if (t != nullptr) read += t->numel();
       in.push_back(t);
     }
-    if (!all || call.out.size() != 1) {
-      kept.push_back(std::move(call));
-      continue;
-    }
-    std::vector<Spec> specs(program.values.size());
-    std::vector<const Tensor*> known(program.values.size());
-    for (ValueId id : call.in) {
-      if (id == absent) continue;
-      specs[static_cast<size_t>(id)] = program[id].constant.spec();
-      known[static_cast<size_t>(id)] = &program[id].constant;
-    }
-    const Spec out = infer_call(program, call, specs, known)[0];
-    if (out.shape.numel() > std::max(small, read)) {
+    const bool folds =
+        all && call.out.size() == 1 &&
+        infer_call(program, call, specs, known)[0].shape.numel() <= std::max(small, read);
+    if (!folds) {
       kept.push_back(std::move(call));
       continue;
     }
     program[call.out[0]].constant = run_reference(*call.op, call.attrs, in)[0];
+    learn(call.out[0]);
   }
   program.ops = std::move(kept);
 }

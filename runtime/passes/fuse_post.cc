@@ -1,6 +1,4 @@
 // Elementwise steps behind a conv or matmul become part of it, so that its result is written once.
-#include <cmath>
-
 #include "runtime/op.h"
 #include "runtime/ops/post.h"
 #include "runtime/passes/passes.h"
@@ -8,28 +6,13 @@
 namespace hub {
 namespace {
 
-/// The step that a call with one computed operand is, or nothing.
-std::optional<Post> step_of(const Program& p, const OpCall& call, ValueId x) {
+/// The step that a call with one computed operand, x, is, or nothing.
+std::optional<Post> step_on(const Program& p, const OpCall& call, ValueId x) {
+  if (call.in[0] == x) {
+    const auto step = step_of(call, [&](size_t i) { return scalar_of(p, call.in[i]); });
+    if (step) return step;
+  }
   const std::string_view op = call.op->name;
-  for (std::string_view same : {"relu", "sigmoid", "tanh", "hard_swish", "abs", "sqrt"}) {
-    if (op == same) return Post{std::string(op), 0, 0};
-  }
-  if (op == "gelu" && call.attrs.s("approximate", "none") == "none") return Post{"gelu", 0, 0};
-  if (op == "swish") return Post{"swish", call.attrs.f("beta", 1), 0};
-  if (op == "leaky_relu") return Post{"leaky_relu", call.attrs.f("alpha", 0.01), 0};
-  if (op == "hard_sigmoid") {
-    return Post{"hard_sigmoid", call.attrs.f("alpha", 0.2), call.attrs.f("beta", 0.5)};
-  }
-  if (op == "clip" && call.in[0] == x) {
-    Post post{"clip", -INFINITY, INFINITY};
-    for (size_t i = 1; i < call.in.size(); ++i) {
-      if (call.in[i] == absent) continue;
-      const auto s = scalar_of(p, call.in[i]);
-      if (!s) return {};
-      (i == 1 ? post.a : post.b) = *s;
-    }
-    return post;
-  }
   if (call.in.size() != 2) return {};
   const bool first = call.in[0] == x;
   const auto s = scalar_of(p, first ? call.in[1] : call.in[0]);
@@ -80,7 +63,7 @@ void fuse_post(Program& program, const std::vector<Spec>& specs) {
       if (follower.out.size() != 1) break;
       const ValueId z = follower.out[0];
       if (specs[static_cast<size_t>(y)] != specs[static_cast<size_t>(z)]) break;
-      if (const auto post = step_of(program, follower, y)) {
+      if (const auto post = step_on(program, follower, y)) {
         if (!append(call, *post)) break;
       } else if (is(follower, "add") && follower.in[0] != follower.in[1] &&
                  (call.in.size() < 4 || call.in[3] == absent)) {

@@ -62,7 +62,6 @@ bool specialize(Program& program, const std::vector<Spec>& inputs, std::vector<S
   remove_dead(program);
   recover_patterns(program, specs);
   fuse_post(program, specs);
-  remove_dead(program);
   return true;
 }
 

@@ -38,6 +38,37 @@ Windows windows_of(const Window& window, const Shape& x) {
 
 bool image_rank(const Shape& s) { return s.rank() >= 3 && s.rank() <= 5; }
 
+/// A convolution of either direction: `plain` is how its weights lie in the file, `sum` the step
+/// that adds the residual.
+template <class Primitive>
+Prepared prepared(const typename Primitive::primitive_desc& pd, std::span<const Operand> in,
+                  const memory::desc& plain, int sum) {
+  const bool bias = in.size() > 2 && in[2].present;
+  const bool residual = in.size() > 3 && in[3].present;
+  Prepared p;
+  p.in.assign(in.size(), nullptr);
+  p.in[0] = layout_of(pd.src_desc());
+  p.in[1] = layout_of(pd.weights_desc(), plain);
+  if (residual) p.in[3] = layout_of(pd.dst_desc());
+  p.out = {layout_of(pd.dst_desc())};
+  p.scratch = pd.scratchpad_desc().get_size();
+  p.how = pd.impl_info_str();
+  p.bind = [pd, primitive = Primitive(pd), bias, residual, sum](const Places& at) {
+    std::vector<std::tuple<int, memory::desc, void*>> args = {
+        {DNNL_ARG_SRC, pd.src_desc(), at.in[0]},
+        {DNNL_ARG_WEIGHTS, pd.weights_desc(), at.in[1]},
+        {DNNL_ARG_DST, pd.dst_desc(), at.out[0]},
+        {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), at.scratch}};
+    if (bias) args.emplace_back(DNNL_ARG_BIAS, pd.bias_desc(), at.in[2]);
+    if (residual) {
+      args.emplace_back(DNNL_ARG_ATTR_MULTIPLE_POST_OP(sum) | DNNL_ARG_SRC_1, pd.dst_desc(),
+                        at.in[3]);
+    }
+    return primitive_step(primitive, std::move(args));
+  };
+  return p;
+}
+
 }  // namespace
 
 std::optional<Prepared> prepare_conv(const OpCall& call, std::span<const Operand> in,
@@ -48,7 +79,6 @@ std::optional<Prepared> prepare_conv(const OpCall& call, std::span<const Operand
   const Shape& y = out[0].shape;
   const int64_t group = call.attrs.i("group", 1);
   const bool bias = in.size() > 2 && in[2].present;
-  const bool residual = in.size() > 3 && in[3].present;
   const Windows win = windows_of(conv_window(call.attrs, spatial(x), spatial(w)), x);
   // A picture of few channels is read as it is; everything else is in blocks.
   const bool thin = x[1] <= 4 && group == 1 && !in[0].layout;
@@ -66,27 +96,7 @@ std::optional<Prepared> prepare_conv(const OpCall& call, std::span<const Operand
       dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, src, weights,
       bias_desc, dst, win.strides, win.dilations, win.begin, win.end);
   const dnnl::convolution_forward::primitive_desc pd(desc, attr, engine());
-  Prepared p;
-  p.in = {layout_of(src), layout_of(pd.weights_desc(), plain_desc(weights.dims()))};
-  if (in.size() > 2) p.in.push_back(nullptr);
-  if (in.size() > 3) p.in.push_back(residual ? layout_of(dst) : nullptr);
-  p.out = {layout_of(dst)};
-  p.scratch = pd.scratchpad_desc().get_size();
-  p.how = pd.impl_info_str();
-  p.bind = [pd, primitive = dnnl::convolution_forward(pd), bias, residual, sum,
-            dst](const Places& at) {
-    std::vector<std::tuple<int, memory::desc, void*>> args = {
-        {DNNL_ARG_SRC, pd.src_desc(), at.in[0]},
-        {DNNL_ARG_WEIGHTS, pd.weights_desc(), at.in[1]},
-        {DNNL_ARG_DST, pd.dst_desc(), at.out[0]},
-        {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), at.scratch}};
-    if (bias) args.emplace_back(DNNL_ARG_BIAS, pd.bias_desc(), at.in[2]);
-    if (residual) {
-      args.emplace_back(DNNL_ARG_ATTR_MULTIPLE_POST_OP(sum) | DNNL_ARG_SRC_1, dst, at.in[3]);
-    }
-    return primitive_step(primitive, std::move(args));
-  };
-  return p;
+  return prepared<dnnl::convolution_forward>(pd, in, plain_desc(weights.dims()), sum);
 }
 
 std::optional<Prepared> prepare_conv_transpose(const OpCall& call, std::span<const Operand> in,
@@ -125,22 +135,7 @@ std::optional<Prepared> prepare_conv_transpose(const OpCall& call, std::span<con
   for (size_t i = 0; i < w.rank(); ++i) strides[i] = w.numel(i + 1, w.rank());
   std::swap(strides[0], strides[1]);
   const memory::desc plain(weights.dims(), f32, strides);
-  Prepared p;
-  p.in = {layout_of(src), layout_of(pd.weights_desc(), plain)};
-  if (in.size() > 2) p.in.push_back(nullptr);
-  p.out = {layout_of(dst)};
-  p.scratch = pd.scratchpad_desc().get_size();
-  p.how = pd.impl_info_str();
-  p.bind = [pd, primitive = dnnl::deconvolution_forward(pd), bias](const Places& at) {
-    std::vector<std::tuple<int, memory::desc, void*>> args = {
-        {DNNL_ARG_SRC, pd.src_desc(), at.in[0]},
-        {DNNL_ARG_WEIGHTS, pd.weights_desc(), at.in[1]},
-        {DNNL_ARG_DST, pd.dst_desc(), at.out[0]},
-        {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), at.scratch}};
-    if (bias) args.emplace_back(DNNL_ARG_BIAS, pd.bias_desc(), at.in[2]);
-    return primitive_step(primitive, std::move(args));
-  };
-  return p;
+  return prepared<dnnl::deconvolution_forward>(pd, in, plain, -1);
 }
 
 }  // namespace hub::onednn

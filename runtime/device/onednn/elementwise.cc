@@ -16,34 +16,6 @@ int64_t stored(const LayoutPtr& layout, const Spec& spec) {
   return static_cast<int64_t>(layout_bytes(layout, spec) / sizeof(float));
 }
 
-std::optional<double> scalar(const Operand& o) {
-  if (o.constant == nullptr || o.constant->numel() != 1) return {};
-  return o.constant->to_floats()[0];
-}
-
-/// The call as one step, when our own loop does it.
-std::optional<Post> step_of(const OpCall& call, std::span<const Operand> in) {
-  const std::string op(call.op->name);
-  const Attrs& a = call.attrs;
-  for (std::string_view plain : {"relu", "sigmoid", "hard_swish", "abs", "sqrt"}) {
-    if (op == plain) return Post{op, 0, 0};
-  }
-  if (op == "swish") return Post{op, a.f("beta", 1), 0};
-  if (op == "leaky_relu") return Post{op, a.f("alpha", 0.01), 0};
-  if (op == "hard_sigmoid") return Post{op, a.f("alpha", 0.2), a.f("beta", 0.5)};
-  if (op == "clip") {
-    Post post{op, -3.4e38, 3.4e38};
-    for (size_t i = 1; i < in.size(); ++i) {
-      if (!in[i].present) continue;
-      const auto s = scalar(in[i]);
-      if (!s) return {};
-      (i == 1 ? post.a : post.b) = *s;
-    }
-    return post;
-  }
-  return {};
-}
-
 }  // namespace
 
 std::optional<Prepared> prepare_unary(const OpCall& call, std::span<const Operand> in,
@@ -54,7 +26,12 @@ std::optional<Prepared> prepare_unary(const OpCall& call, std::span<const Operan
   p.in[0] = in[0].layout;
   p.out = {in[0].layout};
   p.in_place = 0;
-  if (const auto step = step_of(call, in)) {
+  const auto step = step_of(call, [&](size_t i) -> std::optional<double> {
+    if (in[i].constant == nullptr || in[i].constant->numel() != 1) return {};
+    return in[i].constant->to_floats()[0];
+  });
+  // The error function and tanh are better in oneDNN's hands.
+  if (step && step->kind != "gelu" && step->kind != "tanh") {
     const int64_t count = stored(in[0].layout, in[0].spec);
     p.how = "loop";
     p.bind = [step = *step, count](const Places& at) -> Step {
