@@ -84,6 +84,14 @@ MappedFile MappedFile::map(int fd, const std::string& name) {
   return file;
 }
 
+MappedFile MappedFile::of(std::string bytes) {
+  const auto kept = std::make_shared<const std::string>(std::move(bytes));
+  MappedFile file;
+  file.bytes_ = std::as_bytes(std::span(*kept));
+  file.owner_ = kept;
+  return file;
+}
+
 MappedFile MappedFile::open(const std::string& path) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.fd < 0) fail_errno("cannot open", path);
@@ -136,28 +144,44 @@ std::string read_file(const std::string& path, uint64_t limit) {
   }
 }
 
-void write_file(const std::string& path, std::string_view bytes) {
-  std::string temp = path + ".XXXXXX";
-  Fd fd(::mkostemp(temp.data(), O_CLOEXEC));
-  if (fd.fd < 0) fail_errno("cannot create a file beside", path);
+FileWriter::FileWriter(std::string folder) : folder_(std::move(folder)) {
+  temp_ = folder_ + "/.hub.XXXXXX";
+  fd_ = ::mkostemp(temp_.data(), O_CLOEXEC);
+  if (fd_ < 0) fail_errno("cannot create a file in", folder_);
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  ::fchmod(fd.fd, 0666 & ~mask);
-  auto give_up = [&](std::string_view what) {
-    const int e = errno;
-    ::unlink(temp.c_str());
-    errno = e;
-    fail_errno(what, path);
-  };
+  ::fchmod(fd_, 0666 & ~mask);
+}
+
+FileWriter::~FileWriter() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(temp_.c_str());
+}
+
+void FileWriter::add(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = ::write(fd.fd, bytes.data(), bytes.size());
+    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) give_up("cannot write");
+    if (n < 0) fail_errno("cannot write in", folder_);
     bytes.remove_prefix(static_cast<size_t>(n));
   }
-  if (::fsync(fd.fd) != 0) give_up("cannot sync");
-  if (::rename(temp.c_str(), path.c_str()) != 0) give_up("cannot rename a temporary to");
-  sync_folder(parent_of(path));
+}
+
+void FileWriter::commit(const std::string& name) {
+  const std::string path = concat(folder_, "/", name);
+  if (::fsync(fd_) != 0) fail_errno("cannot sync", path);
+  if (::rename(temp_.c_str(), path.c_str()) != 0) fail_errno("cannot rename a temporary to", path);
+  ::close(fd_);
+  fd_ = -1;
+  sync_folder(folder_);
+}
+
+void write_file(const std::string& path, std::string_view bytes) {
+  const size_t slash = path.rfind('/');
+  FileWriter file(parent_of(path));
+  file.add(bytes);
+  file.commit(slash == path.npos ? path : path.substr(slash + 1));
 }
 
 void make_folders(const std::string& path) {

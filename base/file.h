@@ -35,6 +35,8 @@ class MappedFile {
   MappedFile() = default;
   /// Throws not_found, storage.
   static MappedFile open(const std::string& path);
+  /// These bytes, which are no file; for what is made rather than read.
+  static MappedFile of(std::string bytes);
   /// Maps an open descriptor, which may be closed afterwards. `name` is for messages.
   static MappedFile map(int fd, const std::string& name);
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -73,7 +75,24 @@ class FolderFiles final : public Files {
 /// The whole file; refused when it holds more than `limit` bytes. "-" is not special.
 std::string read_file(const std::string& path, uint64_t limit = uint64_t{1} << 30);
 
-/// Replaces `path` as one step: private temporary beside it, fsync, rename, fsync of the folder.
+/// A file that appears in one step: bytes go to a private temporary in its folder; commit does
+/// fsync, rename, fsync of the folder. Without commit nothing is left. Throws storage.
+class FileWriter {
+ public:
+  explicit FileWriter(std::string folder);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+  void add(std::string_view bytes);
+  /// `name` within the folder; a file of that name is replaced.
+  void commit(const std::string& name);
+
+ private:
+  std::string folder_, temp_;
+  int fd_ = -1;
+};
+
+/// Replaces `path` as one step, as FileWriter does.
 void write_file(const std::string& path, std::string_view bytes);
 
 /// Creates the folder and its parents (mode 0777 less umask); success when it is there already.

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "api/settings.h"
 #include "base/error.h"
 
 namespace hub {
@@ -18,6 +19,8 @@ std::span<const Command* const> commands() {
   };
   return all;
 }
+
+Settings Context::settings() const { return environment_settings(); }
 
 const std::vector<std::string>& Args::list(std::string_view name) const {
   static const std::vector<std::string> none;

@@ -56,50 +56,50 @@ std::vector<std::string> matches(const std::string& pattern) {
 
 }  // namespace
 
-std::vector<Item> picture_items(const std::vector<std::string>& words) {
-  std::vector<Item> items;
+std::vector<InputItem> picture_items(const std::vector<std::string>& words) {
+  std::vector<InputItem> items;
   for (const auto& word : words) {
     if (word == "-") {
-      items.push_back({Item::From::standard_input, "-", ""});
+      items.push_back({InputItem::From::standard_input, "-", ""});
     } else if (is_folder(word)) {
-      for (const auto& path : pictures_in(word)) items.push_back({Item::From::file, path, ""});
+      for (const auto& path : pictures_in(word)) items.push_back({InputItem::From::file, path, ""});
     } else if (!exists(word) && word.find_first_of("*?[") != std::string::npos) {
       const auto paths = matches(word);
       if (paths.empty()) fail(Code::not_found, "no file matches ", word);
-      for (const auto& path : paths) items.push_back({Item::From::file, path, ""});
+      for (const auto& path : paths) items.push_back({InputItem::From::file, path, ""});
     } else {
-      items.push_back({Item::From::file, word, ""});
+      items.push_back({InputItem::From::file, word, ""});
     }
   }
   return items;
 }
 
-std::vector<Item> line_items(const std::string& name, const std::string& bytes) {
-  std::vector<Item> items;
+std::vector<InputItem> line_items(const std::string& name, const std::string& bytes) {
+  std::vector<InputItem> items;
   size_t number = 0;
   for (std::string_view line : lines(bytes)) {
     ++number;
     if (!valid_utf8(line)) fail(Code::refused, name, ", line ", number, ": not valid UTF-8");
-    items.push_back({Item::From::text, std::string(line), std::string(line)});
+    items.push_back({InputItem::From::text, std::string(line), std::string(line)});
   }
   return items;
 }
 
-std::vector<Item> text_items(const std::vector<std::string>& words) {
-  std::vector<Item> items;
+std::vector<InputItem> text_items(const std::vector<std::string>& words) {
+  std::vector<InputItem> items;
   for (const auto& word : words) {
     if (word == "-" || (exists(word) && !is_folder(word))) {
       const auto more = word == "-" ? line_items("standard input", standard_input())
                                     : line_items(word, read_file(word, max_input));
       items.insert(items.end(), more.begin(), more.end());
     } else {
-      items.push_back({Item::From::text, word, word});
+      items.push_back({InputItem::From::text, word, word});
     }
   }
   return items;
 }
 
-Sample read_sample(const Item& item, InputKind kind, Progress& progress) {
+Sample read_sample(const InputItem& item, InputKind kind, Progress& progress) {
   Sample sample;
   sample.name = item.name;
   if (kind == InputKind::text) {
@@ -111,7 +111,7 @@ Sample read_sample(const Item& item, InputKind kind, Progress& progress) {
     return sample;
   }
   const std::string bytes =
-      item.from == Item::From::standard_input ? standard_input() : read_file(item.name, max_input);
+      item.from == InputItem::From::standard_input ? standard_input() : read_file(item.name, max_input);
   sample.image = decode_image(bytes, item.name == "-" ? "standard input" : item.name, progress);
   return sample;
 }

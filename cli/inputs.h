@@ -10,7 +10,7 @@
 namespace hub {
 
 /// One input before it is read: `name` is what the result line says.
-struct Item {
+struct InputItem {
   enum class From { text, file, standard_input } from = From::text;
   std::string name, text;
 };
@@ -19,14 +19,14 @@ struct Item {
 /// name), a pattern with
 /// * ? [ ] when no file is called so, or "-". A word that names nothing stays, so that its own
 /// result line says so.
-std::vector<Item> picture_items(const std::vector<std::string>& words);
+std::vector<InputItem> picture_items(const std::vector<std::string>& words);
 /// As a text task takes them: the text itself; a file with one text a line when `word` is the path
 /// of one; "-".
-std::vector<Item> text_items(const std::vector<std::string>& words);
+std::vector<InputItem> text_items(const std::vector<std::string>& words);
 /// One item a line; throws Code::refused on invalid UTF-8, naming the line.
-std::vector<Item> line_items(const std::string& name, const std::string& bytes);
+std::vector<InputItem> line_items(const std::string& name, const std::string& bytes);
 
 /// Reads and decodes; errors name the item.
-Sample read_sample(const Item& item, InputKind kind, Progress& progress);
+Sample read_sample(const InputItem& item, InputKind kind, Progress& progress);
 
 }  // namespace hub

@@ -47,6 +47,14 @@ void Terminal::update(std::string_view what, uint64_t done, uint64_t total) {
   bar_shown_ = true;
 }
 
+void Terminal::status(std::string_view line) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!bar_wanted_ || now - bar_last_ < std::chrono::milliseconds(100)) return;
+  bar_last_ = now;
+  std::fprintf(stderr, "\r\x1b[K%s", printable(line).c_str());
+  bar_shown_ = true;
+}
+
 void Terminal::note(std::string_view message) { complain(message); }
 
 void Terminal::complain(std::string_view message) {

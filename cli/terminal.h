@@ -15,6 +15,8 @@ class Terminal final : public Progress {
   /// A bar when standard error is a terminal, nothing otherwise.
   void update(std::string_view what, uint64_t done, uint64_t total) override;
   void note(std::string_view message) override;
+  /// A line that the next one takes the place of, when standard error is a terminal.
+  void status(std::string_view line);
   /// Data.
   void print(std::string_view text);
   /// "hub: message" on standard error.

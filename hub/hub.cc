@@ -77,6 +77,31 @@ Installed Hub::install(const Request& request) {
   return std::move(*installed);
 }
 
+Installed Hub::add(const Manifest& manifest, const std::map<RelPath, std::string>& sources) {
+  Cache& cache = *impl_->cache;
+  cache.catalog().require_writable();
+  if (const auto row = cache.catalog().row(manifest.name, manifest.version);
+      row && row->manifest != manifest.text) {
+    fail(Code::refused, manifest.id(), " is in the cache with another content; choose another "
+         "version, or uninstall that one");
+  }
+  Stamps checked;
+  for (const FileEntry& file : manifest.files) {
+    const std::string name = concat("file '", file.path.str(), "' of ", manifest.id());
+    const auto good = [&] { return cache.good(file, checked); };
+    if (good()) continue;
+    const auto source = sources.find(file.path);
+    if (source == sources.end()) fail(Code::not_found, name, " is nowhere here");
+    const MappedFile bytes = MappedFile::open(source->second);
+    const auto stamp = cache.blobs().add(file.sha256, file.size, name, good,
+                                         [&](PrivateFile& to) { to.add(bytes.text()); });
+    if (stamp) checked[file.sha256] = *stamp;
+  }
+  if (!cache.catalog().put(manifest, "made here", checked, cache.blobs()))
+    fail(Code::busy, "another process removes files of ", manifest.id(), "; try again");
+  return *find({manifest.name, manifest.version});
+}
+
 std::optional<Installed> Hub::find(const Request& request) {
   const auto version = impl_->cache->newest({request.name, request.version});
   if (!version) return std::nullopt;

@@ -1,6 +1,7 @@
 // The hub: finds modules in registries, keeps them in the cache, and hands out their files.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,10 @@ class Hub {
   std::optional<Installed> find(const Request& request);
   /// find, or install when it is not there.
   Installed need(const Request& request);
+  /// Puts a module that was made here into the cache, as install does one that was fetched.
+  /// `sources` says where the bytes of a file are that no module in the cache has: a path on this
+  /// machine. The same name and version with another content is refused (Code::refused).
+  Installed add(const Manifest& manifest, const std::map<RelPath, std::string>& sources);
   /// Throws not_found. Blobs that no other module uses go too. No version: all versions.
   std::vector<std::string> uninstall(const Request& request);
   std::vector<Installed> list();

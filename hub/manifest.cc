@@ -53,7 +53,10 @@ NetworkSpec read_network(const json& item, const std::string& name, const Manife
                    .architecture = {},
                    .config = {},
                    .parameters = {},
-                   .options = json::object()};
+                   .options = json::object(),
+                   .tuned = {},
+                   .head = f.object_or_empty("head")};
+  if (f.has("tuned")) spec.tuned = file_field(f, "tuned", manifest);
   if (built) {
     spec.architecture = f.text("architecture");
     if (f.has("config")) spec.config = file_field(f, "config", manifest);
@@ -84,6 +87,8 @@ void read_examples(const json& list, Manifest& manifest) {
       file_field(input, "file", manifest);
     } else if (!input.any("text").is_string()) {
       fail(Code::refused, input.where(), ": 'text' is not text");
+    } else if (input.has("text_b") && !input.any("text_b").is_string()) {
+      fail(Code::refused, input.where(), ": 'text_b' is not text");
     }
     input.done();
     const double tolerance = f.number("tolerance", 1e-4);

@@ -28,6 +28,9 @@ struct NetworkSpec {
   std::optional<RelPath> config;  ///< JSON for the architecture, a file of the module
   std::optional<RelPath> parameters;  ///< Paddle: the combined parameter file
   json options = json::object();      ///< JSON for the architecture, in the manifest
+  /// What fine-tuning changed: safetensors whose tensors take the place of the network's.
+  std::optional<RelPath> tuned;
+  json head = json::object();  ///< what stands behind the network's features (modules/adapt.h)
 };
 
 struct Example {

@@ -162,4 +162,23 @@ std::vector<std::u32string> bert_words(std::u32string_view text, bool lowercase)
   return words;
 }
 
+std::vector<TextSpan> bert_word_spans(std::u32string_view text, bool joined) {
+  const auto alone = [](char32_t c) { return within_any(ideographs, c) || punctuation(c); };
+  const auto inner = [&](size_t i) {
+    return i < text.size() && !blank(text[i]) && !alone(text[i]);
+  };
+  std::vector<TextSpan> spans;
+  bool open = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool grows = inner(i) || (joined && open && punctuation(text[i]) && inner(i + 1));
+    if (grows && open) {
+      spans.back().end = i + 1;
+    } else if (!blank(text[i])) {
+      spans.push_back({i, i + 1});
+    }
+    open = grows;
+  }
+  return spans;
+}
+
 }  // namespace hub

@@ -60,14 +60,6 @@ bool ascii_alphanumeric(char c) {
 
 }  // namespace
 
-std::vector<size_t> code_point_ends(std::string_view text) {
-  std::vector<size_t> ends;
-  for (size_t i = 1; i <= text.size(); ++i) {
-    if (i == text.size() || (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) ends.push_back(i);
-  }
-  return ends;
-}
-
 LacSegmenter::LacSegmenter(const MappedFile& dictionary) : table_(dictionary, ' ') {
   constexpr int64_t most = int64_t{1} << 40;
   constexpr size_t longest = 255;
@@ -152,13 +144,9 @@ int64_t LacVocabulary::id(std::string_view word) const {
 
 LacUnits LacVocabulary::units(std::string_view text, const std::vector<size_t>& ends,
                               const std::vector<TextSpan>& pieces) const {
-  const auto part = [&](size_t start, size_t end) {
-    const size_t from = start == 0 ? 0 : ends[start - 1];
-    return text.substr(from, ends[end - 1] - from);
-  };
   LacUnits out;
   for (const TextSpan& piece : pieces) {
-    const std::string_view word = part(piece.start, piece.end);
+    const std::string_view word = part_of(text, ends, piece);
     if (words_.find(word)) {
       out.units.push_back(piece);
       out.ids.push_back(id(word));
@@ -166,7 +154,7 @@ LacUnits LacVocabulary::units(std::string_view text, const std::vector<size_t>& 
     }
     for (size_t i = piece.start; i < piece.end; ++i) {
       out.units.push_back({i, i + 1});
-      out.ids.push_back(id(part(i, i + 1)));
+      out.ids.push_back(id(part_of(text, ends, {i, i + 1})));
     }
   }
   return out;

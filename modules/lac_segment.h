@@ -6,14 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "modules/text_span.h"
 #include "modules/word_table.h"
 
 namespace hub {
-
-/// A piece of a text: code points [start, end).
-struct TextSpan {
-  size_t start, end;
-};
 
 /// The cut with the greatest product of word probabilities, where LAC's probability of a dictionary
 /// word is its length in code points over the sum of the dictionary's counts, and of any other code
@@ -45,9 +41,9 @@ class LacVocabulary {
   LacVocabulary(const MappedFile& words, const MappedFile& replacements);
   LacUnits units(std::string_view text, const std::vector<size_t>& ends,
                  const std::vector<TextSpan>& pieces) const;
+  int64_t id(std::string_view word) const;
 
  private:
-  int64_t id(std::string_view word) const;
   WordTable words_;
   WordTable replacements_;  ///< from -> where `to` begins in the file
   int64_t unknown_ = 0;
@@ -55,8 +51,5 @@ class LacVocabulary {
 
 /// "id TAB tag" a line; a later line for an id wins. Throws Code::refused on ids above 2^16.
 std::vector<std::string> read_lac_tags(std::string_view text);
-
-/// For each code point of UTF-8 text the byte just after it.
-std::vector<size_t> code_point_ends(std::string_view text);
 
 }  // namespace hub

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "modules/adapt.h"
 #include "modules/network.h"
 
 namespace hub {
@@ -34,7 +35,7 @@ std::unique_ptr<Module> Module::open(Installed installed, Progress& progress, st
   return std::unique_ptr<Module>(new Module(std::move(installed), progress, std::move(device)));
 }
 
-Program Module::program(const std::string& name) const {
+const NetworkSpec& Module::network_spec(const std::string& name) const {
   const auto& networks = manifest().networks;
   const auto it = networks.find(name);
   if (it == networks.end()) {
@@ -43,7 +44,24 @@ Program Module::program(const std::string& name) const {
     fail(Code::usage, manifest().id(), " has no network '", printable(name), "'; it has ",
          one_of(names));
   }
-  const NetworkSpec& spec = it->second;
+  return it->second;
+}
+
+Program Module::program(const std::string& name) const {
+  const NetworkSpec& spec = network_spec(name);
+  Program program = bare_program(name);
+  within(concat(manifest().id(), ": network '", name, "'"), [&] {
+    const auto head = read_head(spec.head, "head");
+    if (!head && !spec.tuned) return;
+    NamedTensors tuned;
+    if (spec.tuned) tuned = read_safetensors(files().open(*spec.tuned));
+    adapt(program, head, tuned);
+  });
+  return program;
+}
+
+Program Module::bare_program(const std::string& name) const {
+  const NetworkSpec& spec = network_spec(name);
   return within(concat(manifest().id(), ": network '", name, "'"), [&]() -> Program {
     if (spec.format == "onnx") return import_onnx(files(), spec.file);
     if (spec.format == "paddle") {
@@ -60,12 +78,32 @@ Program Module::program(const std::string& name) const {
   });
 }
 
+const std::vector<std::string>& Module::input_names(const std::string& name) {
+  const auto [it, fresh] = input_names_.try_emplace(name);
+  if (fresh) {
+    const auto given = given_.find(name);
+    const Program& p = given != given_.end() ? given->second : network(name).program();
+    for (ValueId id : p.inputs) it->second.push_back(p[id].name);
+  }
+  return it->second;
+}
+
+void Module::use(const std::string& name, Program program) {
+  sessions_.erase(name);
+  input_names_.erase(name);
+  given_.insert_or_assign(name, std::move(program));
+}
+
 Session& Module::network(const std::string& name) {
   if (const auto it = sessions_.find(name); it != sessions_.end()) return it->second;
-  SessionOptions options{.device = device_, .pack_file = {}};
+  SessionOptions options;
+  options.device = device_;
   if (!installed_.plans.empty() && manifest().networks.contains(name)) {
     options.pack_file = concat(installed_.plans, "/", RelPath::parse(name + ".plan").str());
   }
+  if (const auto it = given_.find(name); it != given_.end())
+    return sessions_.emplace(name, Session(it->second, {.device = device_, .pack_file = {}, .states = {}}))
+        .first->second;
   std::unique_ptr<Session> session;
   if (!options.pack_file.empty()) session = Session::load(options);
   if (!session) session = std::make_unique<Session>(program(name), options);
@@ -83,9 +121,11 @@ Sample example_sample(Module& module, const json& input) {
     return it != input.end() && it->is_string() ? it->get<std::string>() : std::string();
   };
   Sample sample;
-  if (input.is_object() && input.size() == 1 && input.contains("text") &&
+  const size_t pair = input.is_object() && !at("text_b").empty() ? 1 : 0;
+  if (input.is_object() && input.size() == 1 + pair && input.contains("text") &&
       input["text"].is_string()) {
     sample.name = sample.text = at("text");
+    sample.text_b = at("text_b");
   } else if (input.is_object() && input.size() == 1 && !at("file").empty()) {
     sample.name = at("file");
     const MappedFile file = module.files().open(RelPath::parse(sample.name));

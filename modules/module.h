@@ -29,14 +29,23 @@ class Module {
   Session& network(const std::string& name);
   /// The program of a network as imported, with its parameters.
   Program program(const std::string& name) const;
+  /// The same without head and without what fine-tuning changed: the file as it is.
+  Program bare_program(const std::string& name) const;
+  /// From now on this program in place of the network that the files hold: one in training.
+  void use(const std::string& name, Program program);
+  /// The names of a network's inputs, in order.
+  const std::vector<std::string>& input_names(const std::string& name);
   Task& task();
 
  private:
+  const NetworkSpec& network_spec(const std::string& name) const;
   Module(Installed installed, Progress& progress, std::string device);
   Installed installed_;
   Progress& progress_;
   std::string device_;
   std::map<std::string, Session> sessions_;
+  std::map<std::string, Program> given_;
+  std::map<std::string, std::vector<std::string>> input_names_;
   std::unique_ptr<Task> task_;
 };
 

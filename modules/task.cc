@@ -42,6 +42,19 @@ std::vector<std::string> task_names() {
   return names;
 }
 
+std::vector<Tensor> Task::encode(std::span<const Sample>) {
+  fail(Code::unsupported, "this task does not train");
+}
+
+std::vector<json> Task::decode(std::span<const Sample>, std::span<const Tensor>,
+                               const RunOptions&) {
+  fail(Code::unsupported, "this task does not train");
+}
+
+std::pair<int64_t, int64_t> Task::locate(const Sample&, int64_t, int64_t) {
+  fail(Code::unsupported, "this task finds no parts of a text");
+}
+
 Image Task::draw(const Sample& sample, const json&) const {
   fail(Code::unsupported, "'", sample.name,
        "': this task has no picture output; run it without one");

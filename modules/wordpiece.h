@@ -26,6 +26,7 @@ class WordPiece {
   /// dropped.
   Tokens encode(std::string_view text, size_t max_length) const;
   int64_t pad() const { return pad_; }
+  int64_t unknown() const { return unknown_; }
 
  private:
   int64_t need(std::string_view token) const;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "runtime/ops/list.h"
+#include "runtime/tape.h"
 
 namespace hub {
 namespace {
@@ -124,6 +125,7 @@ Vars apply(const OpDef& op, const Vars& in, Attrs attrs, size_t outputs, std::st
     call.out.push_back(out.back().id);
   }
   program->ops.push_back(std::move(call));
+  if (Tape* tape = program->tape.tape) tape->run(OpCall(program->ops.back()));
   return out;
 }
 

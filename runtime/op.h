@@ -49,6 +49,7 @@ struct Call {
 };
 
 class ImportNode;
+class Grad;
 
 /// "onnx:Gemm", "paddle:matmul_v2": how a node of a file becomes calls of operators.
 struct Import {
@@ -67,6 +68,14 @@ struct OpDef {
       nullptr;  ///< checks everything; throws Code::refused / unsupported
   void (*forward)(const Call&) =
       nullptr;  ///< the reference implementation; infer has checked everything
+  /// The gradient, written in operators (grad.h). Null: none flows, because the outputs are not
+  /// floats, or for the reason in no_grad.
+  void (*grad)(Grad&) = nullptr;
+  std::string_view no_grad = {};  ///< why an operator on floats has no gradient
+  std::vector<int> in_place = {};  ///< output k may lie over input in_place[k]: `forward` reads an
+                                   ///< element before it writes it
+  unsigned settings = 0;  ///< bit i: float input i is a setting (a bound, a scale): no gradient
+                          ///< flows into it
   std::vector<Import> imports = {};
 };
 

@@ -58,7 +58,8 @@ constexpr int forever = std::numeric_limits<int>::max() / 2;
 struct Slot {
   Spec spec;
   LayoutPtr layout;
-  const void* fixed = nullptr;  ///< constants: where they are
+  const void* fixed = nullptr;  ///< constants and states: where they are
+  bool state = false;
   int root = -1;                ///< the slot whose memory it is, when it is an alias
   int first = forever, last = -1;
   size_t bytes = 0;
@@ -75,23 +76,35 @@ struct Pending {
 
 class Builder {
  public:
-  Builder(const Program& program, const std::vector<Spec>& specs, Device& device, Packs& packs)
+  Builder(const Program& program, const std::vector<Spec>& specs, Device& device, Packs& packs,
+          const std::vector<Tensor>& states)
       : p_(program),
         specs_(specs),
         device_(device),
         packs_(packs),
+        states_(states),
         home_(program.values.size(), -1) {}
 
   void build() {
     const Uses uses(p_);
     for (ValueId id : p_.inputs) home_[static_cast<size_t>(id)] = add(spec(id), nullptr);
+    for (size_t i = 0; i < p_.states.size(); ++i) {
+      const int slot = add(spec(p_.states[i].value), nullptr);
+      slots[static_cast<size_t>(slot)].fixed = states_[i].raw();
+      slots[static_cast<size_t>(slot)].state = true;
+      home_[static_cast<size_t>(p_.states[i].value)] = slot;
+    }
     for (size_t c = 0; c < p_.ops.size(); ++c) call(p_.ops[c], static_cast<int>(c), uses);
     for (ValueId id : p_.outputs) outputs.push_back(in_layout(id, nullptr));
+    for (const State& s : p_.states)
+      next.push_back(s.next == absent ? -1 : in_layout(s.next, nullptr));
+    update_in_place();
   }
 
   std::vector<Slot> slots;
   std::vector<Pending> steps;
   std::vector<int> outputs;
+  std::vector<int> next;  ///< of each state: the slot of what it becomes, -1: it stays
 
   int input(ValueId id) const { return home_[static_cast<size_t>(id)]; }
   int root(int slot) const {
@@ -155,7 +168,8 @@ class Builder {
     step.prepared = device_.prepare(op, in, out);
     step.label = concat(op.op->name, " ", out.empty() ? "" : out[0].shape.str());
     for (size_t i = 0; i < op.in.size(); ++i) {
-      step.in.push_back(op.in[i] == absent ? -1 : in_layout(op.in[i], step.prepared.in[i]));
+      const bool unread = op.in[i] == absent || (op.op->spec_only >> i & 1) != 0;
+      step.in.push_back(unread ? -1 : in_layout(op.in[i], step.prepared.in[i]));
     }
     for (size_t i = 0; i < op.out.size(); ++i) {
       if (op.out[i] == absent) {
@@ -172,14 +186,20 @@ class Builder {
           step.in[static_cast<size_t>(step.prepared.alias)];
       return;
     }
-    if (const int i = step.prepared.in_place; i >= 0 && step.in[static_cast<size_t>(i)] >= 0) {
+    for (size_t k = 0; k < std::min(step.prepared.in_place.size(), step.out.size()); ++k) {
+      const int i = step.prepared.in_place[k];
+      if (i < 0 || step.out[k] < 0 || step.in[static_cast<size_t>(i)] < 0) continue;
       const int source = step.in[static_cast<size_t>(i)];
       const ValueId id = op.in[static_cast<size_t>(i)];
-      const bool dies = uses.only_reader(id) == index && !p_[id].constant;
       const Slot& from = slots[static_cast<size_t>(source)];
+      if (from.state) {
+        updates_.push_back({source, step.out[k], static_cast<int>(steps.size())});
+        continue;
+      }
+      const bool dies = uses.only_reader(id) == index && !p_[id].constant;
       if (dies && from.root < 0 && from.fixed == nullptr &&
-          from.bytes == slots[static_cast<size_t>(step.out[0])].bytes && copies_[id].size() <= 1) {
-        slots[static_cast<size_t>(step.out[0])].root = source;
+          from.bytes == slots[static_cast<size_t>(step.out[k])].bytes && copies_[id].size() <= 1) {
+        slots[static_cast<size_t>(step.out[k])].root = source;
       }
     }
     if (step.prepared.scratch > 0) {
@@ -188,33 +208,57 @@ class Builder {
     steps.push_back(std::move(step));
   }
 
+  /// What a state becomes is written over it where its step is the last to read the state.
+  void update_in_place() {
+    std::vector<int> last(slots.size(), -1);
+    for (size_t s = 0; s < steps.size(); ++s) {
+      for (int slot : steps[s].in)
+        if (slot >= 0) last[static_cast<size_t>(root(slot))] = static_cast<int>(s);
+    }
+    for (int slot : outputs) last[static_cast<size_t>(root(slot))] = forever;
+    for (const UpdateStep& u : updates_) {
+      size_t i = 0;
+      while (i < next.size() && home_[static_cast<size_t>(p_.states[i].value)] != u.state) ++i;
+      const bool becomes = i < next.size() && next[i] == u.result;
+      if (becomes && last[static_cast<size_t>(u.state)] <= u.step &&
+          slots[static_cast<size_t>(u.result)].root < 0)
+        slots[static_cast<size_t>(u.result)].root = u.state;
+    }
+  }
+
+  struct UpdateStep {
+    int state, result, step;
+  };
+  std::vector<UpdateStep> updates_;
   const Program& p_;
   const std::vector<Spec>& specs_;
   Device& device_;
   Packs& packs_;
+  const std::vector<Tensor>& states_;
   std::vector<int> home_;
   std::map<ValueId, std::vector<int>> copies_;
 };
 
-std::shared_ptr<void> reserve(size_t bytes) {
+size_t physical_memory() {
   const auto pages = static_cast<size_t>(sysconf(_SC_PHYS_PAGES));
-  const size_t physical = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  if (bytes > physical) {
-    fail(Code::refused, "this program needs ", bytes >> 20, " MiB for its values; the machine has ",
-         physical >> 20, " MiB");
-  }
-  bytes = std::max<size_t>(bytes, 64);
-  void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED)
-    fail(Code::refused, "no memory for the ", bytes >> 20, " MiB of this program");
-  if (bytes >= (size_t{4} << 20)) ::madvise(p, bytes, MADV_HUGEPAGE);
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// Addresses for as much as the machine has; memory is taken as it is touched.
+std::shared_ptr<void> reserve() {
+  const size_t bytes = physical_memory();
+  void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) fail(Code::refused, "no address space for the values of a program");
+  ::madvise(p, bytes, MADV_HUGEPAGE);
   return {p, [bytes](void* q) { ::munmap(q, bytes); }};
 }
 
 }  // namespace
 
-Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& device, Packs& packs) {
-  Builder b(program, specs, device, packs);
+Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& device, Packs& packs,
+           const std::vector<Tensor>& states, std::shared_ptr<void>& arena) {
+  Builder b(program, specs, device, packs, states);
   b.build();
   auto touch = [&](int slot, int when) {
     if (slot < 0) return;
@@ -231,6 +275,7 @@ Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& devic
     touch(step.scratch, s);
   }
   for (int slot : b.outputs) touch(slot, count);
+  for (int slot : b.next) touch(slot, count);
 
   std::vector<Box> boxes;
   std::vector<int> box_of(b.slots.size(), -1);
@@ -241,7 +286,16 @@ Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& devic
     boxes.push_back({s.first, s.last, s.bytes, 0});
   }
   size_ = place_boxes(boxes);
-  arena_ = reserve(size_.arena);
+  if (!arena) arena = reserve();
+  size_t kept = 0;
+  for (const Tensor& t : states) kept += t.bytes();
+  for (const Value& v : program.values) kept += v.constant ? v.constant.bytes() : 0;
+  if (size_.arena + kept > physical_memory()) {
+    fail(Code::refused, "this program needs ", size_.arena >> 20, " MiB for its values and ",
+         kept >> 20, " MiB for its parameters; the machine has ", physical_memory() >> 20,
+         " MiB. A smaller batch or smaller inputs need less");
+  }
+  arena_ = arena;
   auto* base = static_cast<std::byte*>(arena_.get());
   auto place = [&](int slot) -> void* {
     if (slot < 0) return nullptr;
@@ -275,6 +329,18 @@ Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& devic
   }
   for (size_t i = 0; i < b.outputs.size(); ++i) {
     outputs_.push_back({specs[static_cast<size_t>(program.outputs[i])], place(b.outputs[i])});
+  }
+  for (size_t i = 0; i < b.next.size(); ++i) {
+    keep_.push_back(states[i].owner());
+    if (b.next[i] < 0) continue;
+    const void* from = place(b.next[i]);
+    void* to = const_cast<void*>(states[i].raw());
+    if (from == to) continue;
+    Entry entry;
+    entry.how = "copy";
+    entry.label = concat("state ", states[i].shape().str());
+    entry.run = [from, to, bytes = states[i].bytes()] { std::memcpy(to, from, bytes); };
+    steps_.push_back(std::move(entry));
   }
   for (const Value& v : program.values) {
     if (v.constant) keep_.push_back(v.constant.owner());

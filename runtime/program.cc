@@ -47,6 +47,12 @@ ValueId Program::add_constant(std::string name, Tensor tensor) {
   return id;
 }
 
+ValueId Program::add_state(std::string name, Spec declared) {
+  const ValueId id = add_value(std::move(name), std::move(declared));
+  states.push_back({id, absent});
+  return id;
+}
+
 ValueId Program::find(std::string_view name) const {
   const auto it = names_.find(name);
   return it == names_.end() ? absent : it->second;
@@ -62,8 +68,11 @@ class Checker {
     for (size_t i = 0; i < program_.values.size(); ++i)
       written_[i] = bool(program_.values[i].constant);
     for (ValueId id : program_.inputs) write(id, "the list of inputs");
+    for (const State& s : program_.states) write(s.value, "the list of states");
     for (const OpCall& call : program_.ops) check(call);
     for (ValueId id : program_.outputs) read(id, "the list of outputs");
+    for (const State& s : program_.states)
+      if (s.next != absent) read(s.next, "the list of states");
   }
 
  private:

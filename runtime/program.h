@@ -30,17 +30,38 @@ struct OpCall {
   std::string name;  ///< of the node in the file it came from; for messages
 };
 
+/// A value that keeps its numbers from one run to the next: a parameter, a running mean, what an
+/// optimizer remembers. The numbers live outside the program (SessionOptions::states), under the
+/// value's name.
+struct State {
+  ValueId value = absent;
+  ValueId next = absent;  ///< what it becomes at the end of a run; absent: it is only read
+};
+
+class Tape;
+
+/// Set while calls run as they are written (tape.h); a copy of the program is only a program.
+struct TapeRef {
+  Tape* tape = nullptr;
+  TapeRef() = default;
+  TapeRef(const TapeRef&) {}
+  TapeRef& operator=(const TapeRef&) { return *this; }
+};
+
 struct Program {
   std::string name;
   std::vector<Value> values;
   std::vector<OpCall> ops;  ///< in an order that can be run
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
+  std::vector<State> states;
+  TapeRef tape;
 
   /// A new value; a name that is taken gets "~1", "~2"… behind it, an empty one becomes "%N".
   ValueId add_value(std::string name, Spec declared = {});
   ValueId add_input(std::string name, Spec declared);
   ValueId add_constant(std::string name, Tensor tensor);
+  ValueId add_state(std::string name, Spec declared);
   /// Gives a value another name, made unique in the same way.
   void rename(ValueId id, std::string name);
   /// The value called so, or `absent`.

@@ -107,6 +107,11 @@ class Writer {
     }
     block.mutable_inputs()->Assign(program.inputs.begin(), program.inputs.end());
     block.mutable_outputs()->Assign(program.outputs.begin(), program.outputs.end());
+    for (const State& s : program.states) {
+      pb::State& state = *block.add_states();
+      state.set_value(s.value);
+      state.set_next(s.next);
+    }
     return message;
   }
 
@@ -147,6 +152,7 @@ class Reader {
     for (const pb::Op& op : block.ops()) read_op(op, program);
     program.inputs.assign(block.inputs().begin(), block.inputs().end());
     program.outputs.assign(block.outputs().begin(), block.outputs().end());
+    for (const pb::State& s : block.states()) program.states.push_back({s.value(), s.next()});
     program.check();
     return program;
   }

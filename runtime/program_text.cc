@@ -68,6 +68,8 @@ std::string to_text(const Program& program) {
   std::string s = concat("program \"", program.name, "\"\n");
   for (ValueId id : program.inputs)
     s += concat("input ", program[id].name, declared(program[id]), "\n");
+  for (const State& state : program.states)
+    s += concat("state ", program[state.value].name, declared(program[state.value]), "\n");
   for (const Value& value : program.values)
     if (value.constant) s += concat("constant ", value.name, ": ", tensor(value.constant), "\n");
   for (const OpCall& call : program.ops) {
@@ -75,6 +77,9 @@ std::string to_text(const Program& program) {
     for (const auto& [name, value] : call.attrs.items()) s += concat(' ', name, '=', attr(value));
     s += '\n';
   }
+  for (const State& state : program.states)
+    if (state.next != absent)
+      s += concat("next ", program[state.value].name, " = ", program[state.next].name, "\n");
   for (ValueId id : program.outputs)
     s += concat("output ", program[id].name, declared(program[id]), "\n");
   return s;

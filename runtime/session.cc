@@ -3,6 +3,7 @@
 #include <immintrin.h>
 #include <omp.h>
 
+#include <cstring>
 #include <list>
 #include <mutex>
 
@@ -45,6 +46,8 @@ struct Session::Impl {
   std::string pack_file;
   Device* device = nullptr;
   Packs packs;
+  std::shared_ptr<void> arena;
+  std::vector<Tensor> states;  ///< of program.states, in order
   std::mutex mutex;
   struct Kept {
     std::vector<Spec> inputs;
@@ -87,7 +90,7 @@ struct Session::Impl {
     Program special = program;
     std::vector<Spec> all;
     if (specialize(special, specs, all)) {
-      kept.plan = std::make_unique<Plan>(special, all, *device, packs);
+      kept.plan = std::make_unique<Plan>(special, all, *device, packs, states, arena);
     }
     plans.push_front(std::move(kept));
     if (plans.size() > max_plans) plans.pop_back();
@@ -99,13 +102,16 @@ struct Session::Impl {
   }
 
   /// Call by call, shapes inferred from the numbers as they come.
-  std::vector<Tensor> interpret(const std::vector<Tensor>& inputs) const {
+  std::vector<Tensor> interpret(const std::vector<Tensor>& inputs) {
     std::vector<Tensor> values(program.values.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       values[static_cast<size_t>(program.inputs[i])] = inputs[i];
     }
     for (size_t i = 0; i < program.values.size(); ++i) {
       if (program.values[i].constant) values[i] = program.values[i].constant;
+    }
+    for (size_t i = 0; i < states.size(); ++i) {
+      values[static_cast<size_t>(program.states[i].value)] = states[i];
     }
     for (const OpCall& call : program.ops) {
       std::vector<const Tensor*> in;
@@ -120,6 +126,11 @@ struct Session::Impl {
     }
     std::vector<Tensor> out;
     for (ValueId id : program.outputs) out.push_back(values[static_cast<size_t>(id)]);
+    for (size_t i = 0; i < states.size(); ++i) {
+      if (program.states[i].next == absent) continue;
+      const Tensor& next = values[static_cast<size_t>(program.states[i].next)];
+      std::memcpy(states[i].raw(), next.raw(), next.bytes());
+    }
     return out;
   }
 };
@@ -132,6 +143,16 @@ Session::Session(Program program, SessionOptions options) : impl_(std::make_uniq
   impl_->device = &open_device(options.device);
   program.check();
   optimize(program);
+  for (const State& s : program.states) {
+    const Value& v = program[s.value];
+    const bool there = options.states && options.states->contains(v.name);
+    if (!there) fail(Code::usage, "state '", v.name, "' has no numbers");
+    const Tensor& t = options.states->find(v.name)->second;
+    if (t.spec() != v.declared)
+      fail(Code::usage, "state '", v.name, "' is ", t.spec().str(), "; ", v.declared.str(),
+           " is wanted");
+    impl_->states.push_back(t);
+  }
   impl_->program = std::move(program);
   impl_->pack_file = std::move(options.pack_file);
 }

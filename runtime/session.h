@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/import/import.h"
 #include "runtime/program.h"
 
 namespace hub {
@@ -17,6 +18,10 @@ struct SessionOptions {
   /// Where the optimised program and its packed weights are kept for the next start; empty:
   /// nowhere.
   std::string pack_file;
+  /// Where the states of the program live; sessions that train and evaluate one network share them.
+  /// Each state of the program must be there (Code::usage otherwise); a run changes the numbers in
+  /// place, so they may not be views of a file.
+  std::shared_ptr<NamedTensors> states;
 };
 
 class Session {

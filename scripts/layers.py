@@ -10,12 +10,16 @@ below = {
     "runtime": ["base"],
     "hub": ["base"],
     "modules": ["runtime", "hub", "base"],
-    "cli": ["modules", "hub", "base"],
+    "finetune": ["modules", "runtime", "hub", "base"],
+    "api": ["finetune", "modules", "runtime", "hub", "base"],
+    "cli": ["api", "finetune", "modules", "hub", "base"],
 }
 public = {
     "runtime": {"runtime/runtime.h"},
     "hub": {"hub/fields.h", "hub/hub.h", "hub/manifest.h", "hub/name.h"},
-    "modules": {"modules/module.h", "modules/task.h", "modules/image.h"},
+    "modules": {"modules/adapt.h", "modules/image.h", "modules/labels.h", "modules/module.h", "modules/task.h"},
+    "api": {"api/hub.h", "api/settings.h"},
+    "finetune": {"finetune/data/data.h", "finetune/finetune.h", "finetune/metrics/metrics.h"},
 }
 limit = 600
 

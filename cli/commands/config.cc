@@ -1,6 +1,5 @@
 // hub config
-#include "cli/config.h"
-
+#include "api/settings.h"
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/output.h"

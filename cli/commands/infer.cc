@@ -73,7 +73,7 @@ int run(const Args& args, Context& context) {
   const std::string word = args.text("source");
   const auto request = module_request(word);
   if (!request) {
-    Session session(import_file(word), {.device = device, .pack_file = {}});
+    Session session(import_file(word), {.device = device, .pack_file = {}, .states = {}});
     run_session(session, args, context);
     return 0;
   }

@@ -24,6 +24,7 @@ class Runner {
         terminal_(context.terminal),
         json_(context.json_output),
         timing_(args.flag("--timing")),
+        second_(args.text("--second")),
         folder_(args.text("--output")) {
     options_.top = args.number("--top", 1);
     options_.pair = args.flag("--pair");
@@ -32,7 +33,7 @@ class Runner {
     if (!folder_.empty()) make_folders(folder_);
   }
 
-  int run(const std::vector<Item>& items) {
+  int run(const std::vector<InputItem>& items) {
     named_ = items.size() > 1 && !options_.pair;
     if (options_.pair) {
       if (items.size() != 2)
@@ -46,13 +47,14 @@ class Runner {
   }
 
  private:
-  void some(std::span<const Item> items) {
+  void some(std::span<const InputItem> items) {
     const auto began = std::chrono::steady_clock::now();
     std::vector<Sample> samples;
     std::vector<std::optional<Error>> errors(items.size());
     for (size_t i = 0; i < items.size(); ++i) {
       try {
         samples.push_back(read_sample(items[i], module_.task().input(), terminal_));
+        samples.back().text_b = second_;
       } catch (const Error& e) {
         if (options_.pair) throw;
         errors[i] = e;
@@ -67,7 +69,7 @@ class Runner {
         errors[0] = e;
         samples.clear();
       } else {  // one at a time, to find whose fault it is
-        for (const Item& item : items) some({&item, 1});
+        for (const InputItem& item : items) some({&item, 1});
         return;
       }
     }
@@ -123,7 +125,7 @@ class Runner {
   Module& module_;
   Terminal& terminal_;
   bool json_, timing_;
-  std::string folder_;
+  std::string second_, folder_;
   RunOptions options_;
   size_t batch_ = 1;
   bool named_ = false;
@@ -131,9 +133,9 @@ class Runner {
   std::set<std::string> written_;
 };
 
-std::vector<Item> items_of(const Args& args, InputKind kind) {
-  std::vector<Item> items;
-  auto more = [&](std::vector<Item> list) {
+std::vector<InputItem> items_of(const Args& args, InputKind kind) {
+  std::vector<InputItem> items;
+  auto more = [&](std::vector<InputItem> list) {
     items.insert(items.end(), std::make_move_iterator(list.begin()),
                  std::make_move_iterator(list.end()));
   };
@@ -143,13 +145,13 @@ std::vector<Item> items_of(const Args& args, InputKind kind) {
     more(picture_items(args.list("--input_path")));
   } else {
     for (const auto& text : args.list("--input_text"))
-      items.push_back({Item::From::text, text, text});
+      items.push_back({InputItem::From::text, text, text});
   }
   for (const auto& path : args.list("--input_file")) {
     auto listed = line_items(path, read_file(path));
     if (kind == InputKind::image) {
       std::vector<std::string> paths;
-      for (const Item& item : listed) paths.push_back(item.text);
+      for (const InputItem& item : listed) paths.push_back(item.text);
       listed = picture_items(paths);
     }
     more(std::move(listed));
@@ -190,6 +192,7 @@ extern const Command run_command{
      {"--top", "number", "labels of a classification", "5"},
      {"--batch", "text", "inputs at a time; the module's own choice when it is left out"},
      {"--pair", "flag", "two texts: how similar they are"},
+     {"--second", "text", "goes with each input: the question to a text, the other text of a pair"},
      {"--output", "text", "folder for pictures with the result drawn on them"},
      {"--device", "text", "cpu or reference", "cpu"},
      {"--threads", "number", "0 means one a processor", "0"},

@@ -1,13 +1,12 @@
 // Image classification: resize, cut out the middle, normalise, one network; scores with labels out.
+// postprocess: labels (a file), softmax, multi_label (labels that do not exclude each other).
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "hub/fields.h"
-#include "modules/module.h"
+#include "modules/labels.h"
 
 namespace hub {
 namespace {
@@ -49,17 +48,33 @@ class ImageClassification final : public Task {
     while (!samples.empty()) {
       const auto some = samples.first(std::min(rows, samples.size()));
       samples = samples.subspan(some.size());
-      const Tensor scores = network.run({pixels(some, rows)}).at(0);
-      const auto classes = static_cast<int64_t>(labels_.size());
-      const Shape wanted{static_cast<int64_t>(rows), classes};
-      if (scores.dtype() != DType::f32 || scores.shape() != wanted) {
-        fail(Code::refused, module_.manifest().id(), ": the network gives ", scores.spec().str(),
-             ", wanted float32", wanted.str(), " for the ", classes, " labels of the manifest");
-      }
-      for (size_t i = 0; i < some.size(); ++i) {
-        results.push_back(best({scores.data<float>() + i * labels_.size(), labels_.size()},
-                               options.top, some[i].name));
-      }
+      for (json& result : decode(some, network.run({pixels(some, rows)}), options))
+        results.push_back(std::move(result));
+    }
+    return results;
+  }
+
+  std::vector<Tensor> encode(std::span<const Sample> samples) override {
+    return {pixels(samples, samples.size())};
+  }
+
+  std::vector<json> decode(std::span<const Sample> samples, std::span<const Tensor> outputs,
+                           const RunOptions& options) override {
+    const Tensor& scores = outputs[0];
+    const bool fits = scores.dtype() == DType::f32 && scores.shape().rank() == 2 &&
+                      scores.shape()[0] >= static_cast<int64_t>(samples.size()) &&
+                      scores.shape()[1] == static_cast<int64_t>(labels_.size());
+    if (!fits) {
+      fail(Code::refused, module_.manifest().id(), ": the network gives ", scores.spec().str(),
+           " for ", samples.size(), " pictures, wanted float32 rows for the ", labels_.size(),
+           " labels of the manifest");
+    }
+    std::vector<json> results;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const std::span row(scores.data<float>() + i * labels_.size(), labels_.size());
+      results.push_back(multi_label_
+                            ? all_labels(labels_, row, samples[i].name)
+                            : best_labels(labels_, row, softmax_, options.top, samples[i].name));
     }
     return results;
   }
@@ -84,15 +99,10 @@ class ImageClassification final : public Task {
 
   void read_postprocess() {
     Fields fields(module_.manifest().postprocess, module_.manifest().id() + ": postprocess");
-    const RelPath path = fields.path("labels");
+    labels_ = read_labels(module_, fields.path("labels"));
     softmax_ = fields.boolean("softmax", false);
+    multi_label_ = fields.boolean("multi_label", false);
     fields.done();
-    const MappedFile file = module_.files().open(path);
-    if (!valid_utf8(file.text()))
-      fail(Code::refused, module_.manifest().id(), ": ", path.str(), " is not UTF-8");
-    for (std::string_view line : lines(file.text())) labels_.emplace_back(line);
-    if (labels_.empty())
-      fail(Code::refused, module_.manifest().id(), ": ", path.str(), " holds no label");
   }
 
   /// The middle of the picture, the shorter side of which was made `shorter` pixels.
@@ -130,36 +140,10 @@ class ImageClassification final : public Task {
     return tensor;
   }
 
-  json best(std::span<const float> scores, int top, const std::string& name) const {
-    std::vector<double> values(scores.begin(), scores.end());
-    for (double value : values) {
-      if (!std::isfinite(value))
-        fail(Code::numeric, name, ": the network gave a score that is not a number");
-    }
-    if (softmax_) {
-      const double most = *std::max_element(values.begin(), values.end());
-      double sum = 0;
-      for (double& value : values) sum += value = std::exp(value - most);
-      for (double& value : values) value /= sum;
-    }
-    std::vector<size_t> order(values.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    const size_t count = std::min(order.size(), static_cast<size_t>(top));
-    std::partial_sort(
-        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-        [&](size_t a, size_t b) { return values[a] != values[b] ? values[a] > values[b] : a < b; });
-    json rows = json::array();
-    for (size_t i : std::span(order).first(count)) {
-      rows.push_back(
-          {{"label", labels_[i]}, {"index", i}, {"score", static_cast<float>(values[i])}});
-    }
-    return rows;
-  }
-
   Module& module_;
   Image (*resize_)(const Image&, int, int) = nullptr;
   int shorter_ = 0, crop_ = 0;
-  bool bgr_ = false, softmax_ = false;
+  bool bgr_ = false, softmax_ = false, multi_label_ = false;
   double mean_[3] = {}, scale_[3] = {};
   std::vector<std::string> labels_;
 };

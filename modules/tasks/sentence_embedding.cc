@@ -1,16 +1,13 @@
 // Sentence embedding: WordPiece, an encoder, the mean of its last layer over the tokens, unit
-// length. preprocess: tokenizer "wordpiece", vocab (a file), lowercase, max_length; postprocess:
-// pooling "mean", normalize.
+// length. preprocess: see text_encoder.h; postprocess: pooling "mean", normalize.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "hub/fields.h"
-#include "modules/module.h"
-#include "modules/wordpiece.h"
+#include "modules/text_encoder.h"
 
 namespace hub {
 namespace {
@@ -24,74 +21,39 @@ class SentenceEmbedding final : public Task {
   InputKind input() const override { return InputKind::text; }
   std::vector<json> predict(std::span<const Sample> samples, const RunOptions& options) override;
   size_t batch() const override { return 4 * most_rows; }
+  std::vector<Tensor> encode(std::span<const Sample> samples) override {
+    std::vector<std::vector<int64_t>> texts;
+    for (const Sample& sample : samples) texts.push_back(encoder_.ids(sample));
+    return encoder_.batch(texts, 8);
+  }
 
  private:
   using Vector = std::vector<float>;
-  std::vector<std::vector<int64_t>> encode(std::span<const Sample> samples) const;
   std::vector<Vector> embed(std::span<const Sample> samples);
   Tensor run(std::span<const std::vector<int64_t>* const> texts, size_t length);
   Vector pool(const float* hidden, size_t tokens, size_t width) const;
 
   Module& module_;
-  std::unique_ptr<WordPiece> tokenizer_;
-  size_t max_length_ = 0;
+  TextEncoder encoder_;
   bool normalize_ = true;
 };
 
-SentenceEmbedding::SentenceEmbedding(Module& module) : module_(module) {
-  const std::string id = module.manifest().id();
-  Fields pre(module.manifest().preprocess, id + ": preprocess");
-  Fields post(module.manifest().postprocess, id + ": postprocess");
-  pre.choice("tokenizer", {"wordpiece"});
-  const RelPath vocabulary = pre.path("vocab");
-  const bool lowercase = pre.boolean("lowercase");
-  max_length_ = static_cast<size_t>(pre.integer("max_length", 2, 4096));
+SentenceEmbedding::SentenceEmbedding(Module& module) : module_(module), encoder_(module) {
+  Fields post(module.manifest().postprocess, module.manifest().id() + ": postprocess");
   post.choice("pooling", {"mean"});
   normalize_ = post.boolean("normalize");
-  pre.done();
   post.done();
-  within(concat(id, ": ", vocabulary.str()), [&] {
-    tokenizer_ = std::make_unique<WordPiece>(module.files().open(vocabulary), lowercase);
-  });
 }
 
-std::vector<std::vector<int64_t>> SentenceEmbedding::encode(std::span<const Sample> samples) const {
-  std::vector<std::vector<int64_t>> out;
-  for (const Sample& sample : samples) {
-    if (const size_t bad = first_invalid_utf8(sample.text); bad != std::string_view::npos) {
-      fail(Code::refused, "'", printable(sample.name), "': byte ", bad, " is not valid UTF-8");
-    }
-    Tokens tokens = tokenizer_->encode(sample.text, max_length_);
-    if (tokens.dropped > 0) {
-      module_.progress().note(concat("'", printable(sample.name.substr(0, 60)),
-                                     "': ", tokens.dropped, " tokens dropped, the model reads ",
-                                     max_length_));
-    }
-    out.push_back(std::move(tokens.ids));
-  }
-  return out;
-}
-
-/// [texts, length, width]: what the network makes of texts of at most `length` tokens.
+/// [texts, length, width]: what the network makes of these texts.
 Tensor SentenceEmbedding::run(std::span<const std::vector<int64_t>* const> texts, size_t length) {
-  const Shape shape{static_cast<int64_t>(texts.size()), static_cast<int64_t>(length)};
-  Tensor ids(DType::i64, shape), mask(DType::i64, shape);
-  for (size_t row = 0; row < texts.size(); ++row) {
-    for (size_t i = 0; i < length; ++i) {
-      const bool there = i < texts[row]->size();
-      ids.data<int64_t>()[row * length + i] = there ? (*texts[row])[i] : tokenizer_->pad();
-      mask.data<int64_t>()[row * length + i] = there ? 1 : 0;
-    }
-  }
-  Session& session = module_.network("main");
-  std::vector<Tensor> inputs(session.program().inputs.size());
-  inputs[session.input_index("input_ids")] = std::move(ids);
-  inputs[session.input_index("attention_mask")] = std::move(mask);
-  Tensor hidden = session.run(inputs)[0];
-  if (hidden.dtype() != DType::f32 || hidden.shape().rank() != 3 || hidden.shape()[0] != shape[0] ||
-      hidden.shape()[1] != shape[1]) {
+  Tensor hidden = module_.network("main").run(encoder_.batch(texts))[0];
+  const bool fits = hidden.dtype() == DType::f32 && hidden.shape().rank() == 3 &&
+                    hidden.shape()[0] == static_cast<int64_t>(texts.size()) &&
+                    hidden.shape()[1] == static_cast<int64_t>(length);
+  if (!fits) {
     fail(Code::refused, module_.manifest().id(), ": the network gave ", hidden.spec().str(),
-         " for tokens ", shape.str(), ", wanted a row of numbers a token");
+         " for ", texts.size(), " texts of ", length, " tokens, wanted a row of numbers a token");
   }
   return hidden;
 }
@@ -115,7 +77,8 @@ SentenceEmbedding::Vector SentenceEmbedding::pool(const float* hidden, size_t to
 
 /// Texts of like length go together, so that little is padding.
 std::vector<SentenceEmbedding::Vector> SentenceEmbedding::embed(std::span<const Sample> samples) {
-  const auto texts = encode(samples);
+  std::vector<std::vector<int64_t>> texts;
+  for (const Sample& sample : samples) texts.push_back(encoder_.ids(sample));
   std::vector<size_t> order(texts.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),

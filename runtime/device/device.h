@@ -40,13 +40,15 @@ struct Places {
 };
 using Step = std::function<void()>;
 
-/// How a device runs one call.
+/// How a device runs one call. Inputs of which only the shape matters (OpDef::spec_only) have no
+/// place.
 struct Prepared {
   std::vector<LayoutPtr> in,
       out;             ///< the layout of each operand; the plan puts reorders in between
   size_t scratch = 0;  ///< bytes of private memory while it runs
   int alias = -1;      ///< output 0 is input `alias` seen differently: nothing runs
-  int in_place = -1;   ///< output 0 may take the memory of this input when nobody reads it later
+  std::vector<int> in_place;  ///< output k may take the memory of input in_place[k] when nobody
+                              ///< reads that later; -1: it may not
   std::string how;     ///< the implementation, for profiles
   std::function<Step(const Places&)> bind;
 };

@@ -23,6 +23,7 @@ Prepared Reference::prepare(const OpCall& call, std::span<const Operand> in,
   p.in.resize(in.size());
   p.out.resize(out.size());
   p.how = "reference";
+  p.in_place = call.op->in_place;
   std::vector<Spec> in_specs(in.size());
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i].present) in_specs[i] = in[i].spec;

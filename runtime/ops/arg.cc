@@ -1,5 +1,6 @@
 // argmax and argmin(x): int64 indices along `axis` (0), keepdims (1). Among equals the first, or
 // with select_last_index the last, is taken; NaN is never greater or less.
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -63,14 +64,16 @@ void paddle_arg(ImportNode& n) {
 
 }  // namespace
 
-const std::vector<OpDef> arg_ops = {
+extern const std::vector<OpDef> arg_ops = {
     {.name = "argmax",
      .infer = infer_arg,
      .forward = forward_arg<true>,
+     .grad = zero_gradient,
      .imports = {{"onnx:ArgMax", onnx_same<"argmax">}, {"paddle:arg_max", paddle_arg<"argmax">}}},
     {.name = "argmin",
      .infer = infer_arg,
      .forward = forward_arg<false>,
+     .grad = zero_gradient,
      .imports = {{"onnx:ArgMin", onnx_same<"argmin">}, {"paddle:arg_min", paddle_arg<"argmin">}}},
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/ops/gemm.h"
+#include "runtime/ops/grad.h"
 #include "runtime/ops/nn.h"
 
 namespace hub {
@@ -85,12 +86,97 @@ void forward_attention(const Call& call) {
   dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() { attention<T>(call); });
 }
 
+void grad(Grad& g) {
+  const Vars d =
+      apply(*find_op("attention_grad"), {g.x(0), g.x(1), g.x(2), g.x(3), g.dy()}, g.attrs, 3);
+  for (size_t i = 0; i < 3; ++i) g.dx(i, d[i]);
+}
+
+/// attention_grad(q, k, v, mask?, dy) -> dq, dk, dv; the probabilities are computed again.
+std::vector<Spec> infer_grad(const Infer& infer) {
+  want(infer, 4, infer_attention(infer)[0]);
+  return {infer.in(0), infer.in(1), infer.in(2)};
+}
+
+template <class T>
+void attention_grad(const Call& call) {
+  const Shape& q = call.x(0).shape();
+  const Shape& v = call.x(2).shape();
+  const int64_t heads = call.attrs.i("heads");
+  const int64_t queries = q[1];
+  const int64_t keys = v[1];
+  const int64_t d = q[2] / heads;
+  const int64_t e = v[2] / heads;
+  const auto scale = static_cast<T>(call.attrs.f("scale", 1 / std::sqrt(static_cast<double>(d))));
+  const auto mask = call.has(3) ? call.x(3).to_floats() : std::vector<float>{};
+  parallel(q[0] * heads, 1, [&](int64_t begin, int64_t end) {
+    std::vector<T> p(static_cast<size_t>(queries * keys)), dp(p.size());
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t b = i / heads;
+      const int64_t h = i % heads;
+      auto place = [&](int64_t rows, int64_t width) {
+        return b * rows * heads * width + h * width;
+      };
+      auto matrix = [&](size_t input, int64_t rows, int64_t width, bool transposed) {
+        const T* data = call.x(input).data<T>() + place(rows, width);
+        return transposed ? Matrix<T>{data, 1, heads * width} : Matrix<T>{data, heads * width, 1};
+      };
+      auto into = [&](size_t output, int64_t rows, int64_t width) {
+        return call.y(output).data<T>() + place(rows, width);
+      };
+      gemm(queries, keys, d, matrix(0, queries, d, false), matrix(1, keys, d, true), p.data(),
+           keys);
+      for (T& s : p) s *= scale;
+      for (int64_t r = 0; r < queries; ++r) {
+        masked_softmax(p.data() + r * keys, mask.empty() ? nullptr : mask.data() + b * keys, keys);
+      }
+      if (call.wants(2)) {
+        gemm(keys, e, queries, Matrix<T>{p.data(), 1, keys}, matrix(4, queries, e, false),
+             into(2, keys, e), heads * e);
+      }
+      gemm(queries, keys, e, matrix(4, queries, e, false), matrix(2, keys, e, true), dp.data(),
+           keys);
+      for (int64_t r = 0; r < queries; ++r) {
+        const T* line = p.data() + r * keys;
+        T* d_line = dp.data() + r * keys;
+        T sum = 0;
+        for (int64_t k = 0; k < keys; ++k) sum += line[k] * d_line[k];
+        for (int64_t k = 0; k < keys; ++k) d_line[k] = scale * line[k] * (d_line[k] - sum);
+      }
+      if (call.wants(0)) {
+        gemm(queries, d, keys, Matrix<T>{dp.data(), keys, 1}, matrix(1, keys, d, false),
+             into(0, queries, d), heads * d);
+      }
+      if (call.wants(1)) {
+        gemm(keys, d, queries, Matrix<T>{dp.data(), 1, keys}, matrix(0, queries, d, false),
+             into(1, keys, d), heads * d);
+      }
+    }
+  });
+}
+
+void forward_grad(const Call& call) {
+  dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() { attention_grad<T>(call); });
+}
+
 }  // namespace
 
-const OpDef attention_op = {.name = "attention",
-                            .min_inputs = 3,
-                            .max_inputs = 4,
-                            .infer = infer_attention,
-                            .forward = widened<forward_attention>};
+extern const OpDef attention_op = {.name = "attention",
+                                   .min_inputs = 3,
+                                   .max_inputs = 4,
+                                   .infer = infer_attention,
+                                   .forward = widened<forward_attention>,
+                                   .grad = grad,
+                                   .settings = 0b1000};
+
+extern const OpDef attention_grad_op = {
+    .name = "attention_grad",
+    .min_inputs = 5,
+    .max_inputs = 5,
+    .outputs = 3,
+    .infer = infer_grad,
+    .forward = widened<forward_grad>,
+    .no_grad = "second derivatives of attention are not written",
+    .settings = 0b1000};
 
 }  // namespace hub

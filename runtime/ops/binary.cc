@@ -4,6 +4,7 @@
 #include <cmath>
 #include <concepts>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -202,7 +203,7 @@ void forward_pow(const Call& call) {
   DType dtype = call.x(0).dtype();
   if (integers) dtype = one_of_types(Integers{}, given->dtype()) ? DType::i64 : DType::f64;
   const Tensor exponent =
-      run_reference(cast_op, {{"to", std::string(name_of(dtype))}}, {&given, 1})[0];
+      run_reference(*find_op("cast"), {{"to", std::string(name_of(dtype))}}, {&given, 1})[0];
   const std::array<const Tensor*, 2> in = {call.in[0], &exponent};
   const Call typed{call.attrs, in, call.out};
   if (!integers) return forward_arithmetic<Floats, power>(typed);
@@ -230,6 +231,64 @@ void forward_shift(const Call& call) {
       return static_cast<T>(left ? uint64_t{a} << b : uint64_t{a} >> b);
     });
   });
+}
+
+// ---- gradients ----
+
+void grad_add(Grad& g) {
+  g.dx(0, sum_to(g.dy(), g.x(0)));
+  g.dx(1, sum_to(g.dy(), g.x(1)));
+}
+void grad_sub(Grad& g) {
+  g.dx(0, sum_to(g.dy(), g.x(0)));
+  g.dx(1, neg(sum_to(g.dy(), g.x(1))));
+}
+void grad_mul(Grad& g) {
+  if (g.wants(0)) g.dx(0, sum_to(mul(g.dy(), g.x(1)), g.x(0)));
+  if (g.wants(1)) g.dx(1, sum_to(mul(g.dy(), g.x(0)), g.x(1)));
+}
+void grad_div(Grad& g) {
+  const Var da = div(g.dy(), g.x(1));
+  g.dx(0, sum_to(da, g.x(0)));
+  if (g.wants(1)) g.dx(1, neg(sum_to(mul(da, g.y()), g.x(1))));
+}
+/// x = quotient * divisor + remainder, of which the quotient is piecewise constant.
+void grad_mod(Grad& g) {
+  g.dx(0, sum_to(g.dy(), g.x(0)));
+  const Var quotient = div(sub(g.x(0), g.y()), g.x(1));
+  g.dx(1, neg(sum_to(mul(g.dy(), quotient), g.x(1))));
+}
+/// Finite for a base of 0 or below wherever the derivative is: an exponent of 0 gives 0.
+void grad_pow(Grad& g) {
+  const Var x = g.x(0);
+  const Tensor& known = g.x(1).constant();
+  if (known && known.numel() == 1 && known.to_floats()[0] == 2) {
+    return g.dx(0, sum_to(mul(g.dy(), add(x, x)), x));
+  }
+  const Var exponent = apply("cast", {g.x(1), x});
+  const Var zero = g.number(0, x);
+  const Var flat = apply("equal", {exponent, zero});
+  if (g.wants(0)) {
+    const Var slope = mul(exponent, apply("pow", {x, sub(exponent, g.number(1, x))}));
+    g.dx(0, sum_to(mul(g.dy(), apply("where", {flat, zero, slope})), x));
+  }
+  if (g.wants(1)) {
+    const Var stays =
+        apply("and", {apply("equal", {x, zero}), apply("greater_equal", {exponent, zero})});
+    const Var slope = apply("where", {stays, zero, mul(g.y(), unary("log", x))});
+    g.dx(1, sum_to(mul(g.dy(), slope), g.x(1)));
+  }
+}
+/// Equal values share the gradient. `loses`(a, b) says that a is not the one chosen.
+template <Literal loses>
+void grad_choice(Grad& g) {
+  const Var zero = g.number(0, g.dy());
+  const Var shared = apply(
+      "where", {apply("equal", {g.x(0), g.x(1)}), mul(g.dy(), g.number(0.5, g.dy())), g.dy()});
+  for (size_t i : {0, 1}) {
+    const Var lost = apply(loses.view(), {g.x(i), g.x(1 - i)});
+    g.dx(i, sum_to(apply("where", {lost, zero, shared}), g.x(i)));
+  }
 }
 
 // ---- import rules ----
@@ -326,66 +385,77 @@ void paddle_pow(ImportNode& n) {
 }
 
 OpDef binary(std::string_view name, std::vector<Spec> (*infer)(const Infer&),
-             void (*forward)(const Call&), std::vector<Import> imports) {
+             void (*forward)(const Call&), void (*grad)(Grad&), std::vector<Import> imports) {
   return {.name = name,
           .min_inputs = 2,
           .max_inputs = 2,
           .infer = infer,
           .forward = forward,
+          .grad = grad,
           .imports = std::move(imports)};
 }
 
 }  // namespace
 
-const std::vector<OpDef> binary_ops = {
-    binary("add", infer_arithmetic<Numbers>, forward_arithmetic<Numbers, add_values>,
+extern const std::vector<OpDef> binary_ops = {
+    binary("add", infer_arithmetic<Numbers>, forward_arithmetic<Numbers, add_values>, grad_add,
            {{"onnx:Add", onnx_binary<"add">},
             {"onnx:Sum", onnx_fold<"add">},
             {"onnx:Mean", onnx_mean},
             {"paddle:elementwise_add", paddle_binary<"add">},
             {"paddle:sum", paddle_sum}}),
-    binary("sub", infer_arithmetic<Numbers>, forward_arithmetic<Numbers, sub_values>,
+    binary("sub", infer_arithmetic<Numbers>, forward_arithmetic<Numbers, sub_values>, grad_sub,
            {{"onnx:Sub", onnx_binary<"sub">}, {"paddle:elementwise_sub", paddle_binary<"sub">}}),
-    binary("mul", infer_arithmetic<Numbers>, forward_arithmetic<Numbers, mul_values>,
+    binary("mul", infer_arithmetic<Numbers>, forward_arithmetic<Numbers, mul_values>, grad_mul,
            {{"onnx:Mul", onnx_binary<"mul">},
             {"paddle:elementwise_mul", paddle_binary<"mul">},
             {"paddle:scale", paddle_scale},
             {"paddle:square", paddle_square}}),
-    binary("div", infer_arithmetic<Numbers>, forward_div,
+    binary("div", infer_arithmetic<Numbers>, forward_div, grad_div,
            {{"onnx:Div", onnx_binary<"div">}, {"paddle:elementwise_div", paddle_binary<"div">}}),
-    binary("mod", infer_arithmetic<Numbers>, forward_mod,
+    binary("mod", infer_arithmetic<Numbers>, forward_mod, grad_mod,
            {{"onnx:Mod", onnx_binary<"mod">}, {"paddle:elementwise_mod", paddle_binary<"mod">}}),
-    binary("pow", infer_pow, forward_pow,
+    binary("pow", infer_pow, forward_pow, grad_pow,
            {{"onnx:Pow", onnx_binary<"pow">},
             {"paddle:elementwise_pow", paddle_binary<"pow">},
             {"paddle:pow", paddle_pow}}),
     binary("min", infer_arithmetic<Numbers>, forward_arithmetic<Numbers, min_values>,
+           grad_choice<"greater">,
            {{"onnx:Min", onnx_fold<"min">}, {"paddle:elementwise_min", paddle_binary<"min">}}),
     binary("max", infer_arithmetic<Numbers>, forward_arithmetic<Numbers, max_values>,
+           grad_choice<"less">,
            {{"onnx:Max", onnx_fold<"max">}, {"paddle:elementwise_max", paddle_binary<"max">}}),
     binary("equal", infer_comparison<Everything>, forward_comparison<Everything, equal_values>,
+           zero_gradient,
            {{"onnx:Equal", onnx_binary<"equal">},
             {"paddle:equal", paddle_binary<"equal">},
             {"paddle:not_equal", paddle_not_equal}}),
     binary("less", infer_comparison<Numbers>, forward_comparison<Numbers, less_values>,
+           zero_gradient,
            {{"onnx:Less", onnx_binary<"less">}, {"paddle:less_than", paddle_binary<"less">}}),
     binary("less_equal", infer_comparison<Numbers>, forward_comparison<Numbers, less_equal_values>,
+           zero_gradient,
            {{"onnx:LessOrEqual", onnx_binary<"less_equal">},
             {"paddle:less_equal", paddle_binary<"less_equal">}}),
     binary("greater", infer_comparison<Numbers>, forward_comparison<Numbers, greater_values>,
+           zero_gradient,
            {{"onnx:Greater", onnx_binary<"greater">},
             {"paddle:greater_than", paddle_binary<"greater">}}),
     binary("greater_equal", infer_comparison<Numbers>,
-           forward_comparison<Numbers, greater_equal_values>,
+           forward_comparison<Numbers, greater_equal_values>, zero_gradient,
            {{"onnx:GreaterOrEqual", onnx_binary<"greater_equal">},
             {"paddle:greater_equal", paddle_binary<"greater_equal">}}),
     binary("and", infer_arithmetic<Types<bool>>, forward_arithmetic<Types<bool>, and_values>,
+           zero_gradient,
            {{"onnx:And", onnx_binary<"and">}, {"paddle:logical_and", paddle_binary<"and">}}),
     binary("or", infer_arithmetic<Types<bool>>, forward_arithmetic<Types<bool>, or_values>,
+           zero_gradient,
            {{"onnx:Or", onnx_binary<"or">}, {"paddle:logical_or", paddle_binary<"or">}}),
     binary("xor", infer_arithmetic<Types<bool>>, forward_arithmetic<Types<bool>, xor_values>,
+           zero_gradient,
            {{"onnx:Xor", onnx_binary<"xor">}, {"paddle:logical_xor", paddle_binary<"xor">}}),
-    binary("bit_shift", infer_shift, forward_shift, {{"onnx:BitShift", onnx_binary<"bit_shift">}}),
+    binary("bit_shift", infer_shift, forward_shift, zero_gradient,
+           {{"onnx:BitShift", onnx_binary<"bit_shift">}}),
 };
 
 }  // namespace hub

@@ -1,5 +1,6 @@
 // cast(x, like?): attribute `to` (a dtype name), or the type of `like`; how numbers change is said
 // at convert().
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -32,6 +33,9 @@ void forward_cast(const Call& call) {
   });
 }
 
+/// What becomes a whole number has no slope (append_backward does not ask for one there).
+void grad_cast(Grad& g) { g.dx(0, apply("cast", {g.dy(), g.x(0)})); }
+
 void onnx_cast(ImportNode& n) {
   const DType to = onnx_type(n, "to");
   n.out(0, apply("cast", {n.need(0)}, {{"to", std::string(name_of(to))}}));
@@ -45,12 +49,14 @@ void paddle_cast(ImportNode& n) {
 
 }  // namespace
 
-const OpDef cast_op = {
+extern const OpDef cast_op = {
     .name = "cast",
     .max_inputs = 2,
     .spec_only = 0b10,
     .infer = infer_cast,
     .forward = forward_cast,
+    .grad = grad_cast,
+    .settings = 0b10,
     .imports = {{"onnx:Cast", onnx_cast},
                 {"onnx:CastLike", onnx_cast_like},
                 {"paddle:cast", paddle_cast}},

@@ -2,9 +2,13 @@
 // parts, the last one smaller when it does not divide; one size of -1 is what is left.
 #include <algorithm>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
+
+extern const OpDef split_op;
+
 namespace {
 
 std::vector<Spec> infer_concat(const Infer& in) {
@@ -104,6 +108,29 @@ void forward_split(const Call& call) {
   }
 }
 
+// ---- gradients ----
+
+void grad_concat(Grad& g) {
+  const int64_t axis = g.attrs.i("axis");
+  if (g.size() == 1) return g.dx(0, g.dy());
+  Vars sizes;
+  for (size_t i = 0; i < g.size(); ++i) sizes.push_back(length(g.x(i), axis));
+  const Var all = apply("concat", sizes, {{"axis", int64_t{0}}});
+  const Vars parts = apply(split_op, {g.dy(), all}, {{"axis", axis}}, g.size());
+  for (size_t i = 0; i < g.size(); ++i) g.dx(i, parts[i]);
+}
+
+/// A part that nobody made is made again for its shape.
+void grad_split(Grad& g) {
+  const size_t count = g.outputs();
+  Vars parts;
+  for (size_t i = 0; i < count; ++i) parts.push_back(g.y(i));
+  if (std::any_of(parts.begin(), parts.end(), [](Var v) { return !v; }))
+    parts = apply(split_op, {g.x(0), g.x(1)}, g.attrs, count);
+  for (size_t i = 0; i < count; ++i) parts[i] = g.dy(i) ? g.dy(i) : g.zeros(parts[i]);
+  g.dx(0, apply("concat", parts, {{"axis", g.attrs.i("axis", 0)}}));
+}
+
 // ---- import rules ----
 
 void onnx_concat(ImportNode& n) {
@@ -156,22 +183,24 @@ void paddle_unstack(ImportNode& n) {
 
 }  // namespace
 
-const OpDef concat_op = {
+extern const OpDef concat_op = {
     .name = "concat",
     .max_inputs = -1,
     .infer = infer_concat,
     .forward = forward_concat,
+    .grad = grad_concat,
     .imports = {{"onnx:Concat", onnx_concat},
                 {"paddle:concat", paddle_concat},
                 {"paddle:stack", paddle_stack}},
 };
 
-const OpDef split_op = {
+extern const OpDef split_op = {
     .name = "split",
     .max_inputs = 2,
     .outputs = -1,
     .infer = infer_split,
     .forward = forward_split,
+    .grad = grad_split,
     .imports = {{"onnx:Split", onnx_split},
                 {"paddle:split", paddle_split},
                 {"paddle:unstack", paddle_unstack}},

@@ -1,8 +1,9 @@
 // Convolution and its transpose over one to three spatial dimensions, with what was fused behind
 // them.
+#include "runtime/ops/conv_walk.h"
+#include "runtime/ops/grad.h"
 #include "runtime/ops/nn.h"
 #include "runtime/ops/post.h"
-#include "runtime/ops/taps.h"
 #include "runtime/ops/window.h"
 #include "runtime/ops/window_import.h"
 
@@ -45,9 +46,12 @@ std::vector<Spec> infer_conv(const Infer& infer) {
 }
 
 template <class T>
-void start_with_bias(const Call& call, T* y, int64_t channels, int64_t size) {
-  for (int64_t c = 0; c < channels; ++c) {
-    std::fill_n(y + c * size, size, call.has(2) ? call.x(2).data<T>()[c] : T{});
+void start_with_bias(const Call& call) {
+  const Shape& y = call.y().shape();
+  const int64_t size = y.numel(2, y.rank());
+  for (int64_t plane = 0; plane < y[0] * y[1]; ++plane) {
+    std::fill_n(call.y().data<T>() + plane * size, size,
+                call.has(2) ? call.x(2).data<T>()[plane % y[1]] : T{});
   }
 }
 
@@ -56,26 +60,9 @@ void conv(const Call& call) {
   const Shape& x = call.x(0).shape();
   const Shape& w = call.x(1).shape();
   const Shape& y = call.y().shape();
-  const Taps taps(conv_window(call.attrs, spatial(x), spatial(w)), spatial(y), spatial(x));
-  const int64_t out_per_group = w[0] / call.attrs.i("group", 1);
-  for (int64_t n = 0; n < x[0]; ++n) {
-    T* image = call.y().data<T>() + n * w[0] * taps.small_size();
-    start_with_bias(call, image, w[0], taps.small_size());
-    parallel(w[0], 1, [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) {
-        T* to = image + o * taps.small_size();
-        for (int64_t i = 0; i < w[1]; ++i) {
-          const T* from =
-              call.x(0).data<T>() + (n * x[1] + o / out_per_group * w[1] + i) * taps.large_size();
-          const T* weight = call.x(1).data<T>() + (o * w[1] + i) * taps.taps();
-          taps.walk([&](int64_t tap, int64_t small, int64_t large, int64_t count, int64_t stride) {
-            for (int64_t j = 0; j < count; ++j)
-              to[small + j] += weight[tap] * from[large + j * stride];
-          });
-        }
-      }
-    });
-  }
+  const ConvWalk walk(conv_window(call.attrs, spatial(x), spatial(w)), y, x, w);
+  start_with_bias<T>(call);
+  add_to_small(walk, call.x(0).data<T>(), call.x(1).data<T>(), call.y().data<T>());
 }
 
 void forward_conv(const Call& call) {
@@ -102,28 +89,28 @@ void conv_transpose(const Call& call) {
   const Shape& x = call.x(0).shape();
   const Shape& w = call.x(1).shape();
   const Shape& y = call.y().shape();
-  const Taps taps(conv_transpose_window(call.attrs, spatial(x), spatial(w)), spatial(x),
-                  spatial(y));
-  const int64_t in_per_group = w[0] / call.attrs.i("group", 1);
-  for (int64_t n = 0; n < x[0]; ++n) {
-    T* image = call.y().data<T>() + n * y[1] * taps.large_size();
-    start_with_bias(call, image, y[1], taps.large_size());
-    for (int64_t i = 0; i < w[0]; ++i) {
-      const T* from = call.x(0).data<T>() + (n * x[1] + i) * taps.small_size();
-      for (int64_t o = 0; o < w[1]; ++o) {
-        T* to = image + (i / in_per_group * w[1] + o) * taps.large_size();
-        const T* weight = call.x(1).data<T>() + (i * w[1] + o) * taps.taps();
-        taps.walk([&](int64_t tap, int64_t small, int64_t large, int64_t count, int64_t stride) {
-          for (int64_t j = 0; j < count; ++j)
-            to[large + j * stride] += weight[tap] * from[small + j];
-        });
-      }
-    }
-  }
+  const ConvWalk walk(conv_transpose_window(call.attrs, spatial(x), spatial(w)), x, y, w);
+  start_with_bias<T>(call);
+  add_to_large(walk, call.x(0).data<T>(), call.x(1).data<T>(), call.y().data<T>());
 }
 
 void forward_transpose(const Call& call) {
   dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() { conv_transpose<T>(call); });
+}
+
+template <bool transpose>
+void grad(Grad& g) {
+  if (g.attrs.has("post"))
+    fail(Code::unsupported, "the gradient of a convolution with something fused behind it");
+  if (g.wants(0)) {
+    g.dx(0, apply(transpose ? "conv_transpose_input_grad" : "conv_input_grad",
+                  {g.dy(), g.x(1), g.x(0)}, g.attrs));
+  }
+  if (!g.wants(1) && !g.wants(2)) return;
+  const OpDef& op = *find_op(transpose ? "conv_transpose_weight_grad" : "conv_weight_grad");
+  const Vars dw = apply(op, {g.x(0), g.dy(), g.x(1)}, g.attrs, g.has(2) ? 2 : 1);
+  g.dx(1, dw[0]);
+  if (g.has(2)) g.dx(2, dw[1]);
 }
 
 void onnx_conv(ImportNode& node) {
@@ -151,22 +138,24 @@ void paddle_transpose2d(ImportNode& node) { paddle(node, "conv_transpose", 2); }
 
 }  // namespace
 
-const OpDef conv_op = {.name = "conv",
-                       .min_inputs = 2,
-                       .max_inputs = 4,
-                       .infer = infer_conv,
-                       .forward = widened<forward_conv>,
-                       .imports = {{"onnx:Conv", onnx_conv},
-                                   {"paddle:conv2d", paddle_conv2d},
-                                   {"paddle:depthwise_conv2d", paddle_conv2d},
-                                   {"paddle:conv3d", paddle_conv3d}}};
+extern const OpDef conv_op = {.name = "conv",
+                              .min_inputs = 2,
+                              .max_inputs = 4,
+                              .infer = infer_conv,
+                              .forward = widened<forward_conv>,
+                              .grad = grad<false>,
+                              .imports = {{"onnx:Conv", onnx_conv},
+                                          {"paddle:conv2d", paddle_conv2d},
+                                          {"paddle:depthwise_conv2d", paddle_conv2d},
+                                          {"paddle:conv3d", paddle_conv3d}}};
 
-const OpDef conv_transpose_op = {
+extern const OpDef conv_transpose_op = {
     .name = "conv_transpose",
     .min_inputs = 2,
     .max_inputs = 3,
     .infer = infer_transpose,
     .forward = widened<forward_transpose>,
+    .grad = grad<true>,
     .imports = {{"onnx:ConvTranspose", onnx_transpose},
                 {"paddle:conv2d_transpose", paddle_transpose2d},
                 {"paddle:depthwise_conv2d_transpose", paddle_transpose2d}}};

@@ -70,11 +70,13 @@ void paddle_crf(ImportNode& n) {
 
 }  // namespace
 
-const OpDef crf_decode_op = {.name = "crf_decode",
-                             .min_inputs = 3,
-                             .max_inputs = 3,
-                             .infer = infer_crf,
-                             .forward = forward_crf,
-                             .imports = {{"paddle:crf_decoding", paddle_crf}}};
+extern const OpDef crf_decode_op = {
+    .name = "crf_decode",
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_crf,
+    .forward = forward_crf,
+    .no_grad = "the best path is a choice, not a number; train with crf_loss",
+    .imports = {{"paddle:crf_decoding", paddle_crf}}};
 
 }  // namespace hub

@@ -1,5 +1,6 @@
 // cumsum(x, axis): running sums along the axis; `exclusive` 1 leaves the element itself out,
 // `reverse` 1 runs from the end.
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -35,6 +36,12 @@ void forward_cumsum(const Call& call) {
   });
 }
 
+void grad_cumsum(Grad& g) {
+  Attrs attrs = g.attrs;
+  attrs.set("reverse", int64_t{g.attrs.i("reverse", 0) == 0});
+  g.dx(0, apply("cumsum", {g.dy(), g.x(1)}, attrs));
+}
+
 void paddle_cumsum(ImportNode& n) {
   Var x = n.need("X");
   if (n.attrs.i("flatten", 0) != 0) x = reshape(x, {-1});
@@ -46,12 +53,13 @@ void paddle_cumsum(ImportNode& n) {
 
 }  // namespace
 
-const OpDef cumsum_op = {
+extern const OpDef cumsum_op = {
     .name = "cumsum",
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_cumsum,
     .forward = forward_cumsum,
+    .grad = grad_cumsum,
     .imports = {{"onnx:CumSum", onnx_same<"cumsum">}, {"paddle:cumsum", paddle_cumsum}},
 };
 

@@ -1,7 +1,9 @@
 // Repeating: expand(x, shape) broadcasts x and shape together; tile(x, repeats) lays copies side by
-// side along each dimension.
+// side along each dimension; tile_grad(dy, like) adds up the copies of something shaped like
+// `like`.
 #include <algorithm>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -49,6 +51,44 @@ void forward_tile(const Call& call) {
   std::copy_n(done.data<std::byte>(), done.bytes(), call.y().data<std::byte>());
 }
 
+void grad_expand(Grad& g) { g.dx(0, sum_to(g.dy(), g.x(0))); }
+void grad_tile(Grad& g) { g.dx(0, apply("tile_grad", {g.dy(), g.x(0)})); }
+
+std::vector<Spec> infer_tile_grad(const Infer& in) {
+  check_type(in, 0, Floats{});
+  const Shape& tiles = in.in(0).shape;
+  const Shape& one = in.in(1).shape;
+  bool fits = tiles.rank() == one.rank();
+  for (size_t d = 0; fits && d < one.rank(); ++d)
+    fits = one[d] == 0 ? tiles[d] == 0 : tiles[d] % one[d] == 0;
+  if (!fits) fail(Code::refused, in.in(0).str(), " is not made of tiles of ", one.str());
+  return {{in.in(0).dtype, one}};
+}
+
+void forward_tile_grad(const Call& call) {
+  const Shape& from = call.x(0).shape();
+  const Shape& to = call.y().shape();
+  dispatch(Floats{}, call.y().dtype(), [&]<class T>() {
+    std::vector<double> sums(static_cast<size_t>(to.numel()));
+    const T* dy = call.x(0).data<T>();
+    for (int64_t i = 0; i < from.numel(); ++i) {
+      int64_t at = 0, left = i, stride = 1;
+      for (size_t d = from.rank(); d-- > 0; left /= from[d]) {
+        at += left % from[d] % to[d] * stride;
+        stride *= to[d];
+      }
+      sums[static_cast<size_t>(at)] += static_cast<wide_t<T>>(dy[i]);
+    }
+    std::transform(sums.begin(), sums.end(), call.y().data<T>(),
+                   [](double sum) { return static_cast<T>(sum); });
+  });
+}
+
+void grad_tile_grad(Grad& g) {
+  const Var repeats = div(apply("shape", {g.x(0)}), apply("shape", {g.x(1)}));
+  g.dx(0, apply("tile", {g.dy(), repeats}));
+}
+
 // ---- import rules ----
 
 /// Opset 1 took the number of tiles and one axis.
@@ -77,24 +117,37 @@ void paddle_expand_v1(ImportNode& n) {
 
 }  // namespace
 
-const OpDef expand_op = {
+extern const OpDef expand_op = {
     .name = "expand",
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_expand,
     .forward = forward_expand,
+    .grad = grad_expand,
     .imports = {{"onnx:Expand", onnx_same<"expand">}, {"paddle:expand_v2", paddle_expand}},
 };
 
-const OpDef tile_op = {
+extern const OpDef tile_op = {
     .name = "tile",
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_tile,
     .forward = forward_tile,
+    .grad = grad_tile,
     .imports = {{"onnx:Tile", onnx_tile},
                 {"paddle:tile", paddle_tile},
                 {"paddle:expand", paddle_expand_v1}},
+};
+
+extern const OpDef tile_grad_op = {
+    .name = "tile_grad",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .spec_only = 0b10,
+    .infer = infer_tile_grad,
+    .forward = forward_tile_grad,
+    .grad = grad_tile_grad,
+    .settings = 0b10,
 };
 
 }  // namespace hub

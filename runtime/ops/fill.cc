@@ -3,6 +3,7 @@
 // the program, not calls.
 #include <cmath>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -57,6 +58,13 @@ void forward_range(const Call& call) {
     T* y = call.y().data<T>();
     for (int64_t i = 0; i < n; ++i) y[i] = static_cast<T>(start + static_cast<W>(i) * delta);
   });
+}
+
+/// y[i] = start + i delta; the limit only says how many there are.
+void grad_range(Grad& g) {
+  const Var steps = div(sub(g.y(), g.x(0)), g.x(2));
+  g.dx(0, reshape_as(apply("reduce_sum", {g.dy()}), g.x(0)));
+  g.dx(2, reshape_as(apply("reduce_sum", {mul(g.dy(), steps)}), g.x(2)));
 }
 
 // ---- import rules ----
@@ -134,10 +142,11 @@ void paddle_assign_value(ImportNode& n) {
 
 }  // namespace
 
-const OpDef fill_op = {
+extern const OpDef fill_op = {
     .name = "fill",
     .infer = infer_fill,
     .forward = forward_fill,
+    .grad = zero_gradient,
     .imports = {{"onnx:ConstantOfShape", onnx_constant_of_shape},
                 {"paddle:fill_constant", paddle_fill_constant},
                 {"paddle:fill_constant_batch_size_like", paddle_fill_like_batch},
@@ -146,12 +155,14 @@ const OpDef fill_op = {
                 {"paddle:assign_value", paddle_assign_value}},
 };
 
-const OpDef range_op = {
+extern const OpDef range_op = {
     .name = "range",
     .min_inputs = 3,
     .max_inputs = 3,
     .infer = infer_range,
     .forward = forward_range,
+    .grad = grad_range,
+    .settings = 0b10,
     .imports = {{"onnx:Range", onnx_same<"range">}, {"paddle:range", paddle_range}},
 };
 

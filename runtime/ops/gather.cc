@@ -4,23 +4,29 @@
 //  the axis; gather_elements(x, indices): y[i…] = x with the index along `axis` replaced by
 //  indices[i…]; gather_nd(x, indices): indices[…, k] name the first k dimensions after `batch_dims`
 //  (0) shared ones.
+//  gather_grad(indices, dy, like) and gather_nd_grad(indices, dy, like): each row of dy added to
+//  where in something shaped like `like` it was read, zeros elsewhere.
 #include <algorithm>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
 namespace {
 
-std::vector<Spec> infer_gather(const Infer& in) {
-  check_type(in, 1, IndexTypes{});
-  const Shape& from = in.in(0).shape;
-  const size_t axis = axis_of(in.attrs.i("axis", 0), from.rank());
+Shape gathered(const Attrs& attrs, const Shape& from, const Shape& indices) {
+  const size_t axis = axis_of(attrs.i("axis", 0), from.rank());
   Shape to;
   for (size_t d = 0; d < axis; ++d) to.push_back(from[d]);
-  for (int64_t d : in.in(1).shape) to.push_back(d);
+  for (int64_t d : indices) to.push_back(d);
   for (size_t d = axis + 1; d < from.rank(); ++d) to.push_back(from[d]);
-  return {{in.in(0).dtype, to}};
+  return to;
+}
+
+std::vector<Spec> infer_gather(const Infer& in) {
+  check_type(in, 1, IndexTypes{});
+  return {{in.in(0).dtype, gathered(in.attrs, in.in(0).shape, in.in(1).shape)}};
 }
 
 void forward_gather(const Call& call) {
@@ -36,6 +42,56 @@ void forward_gather(const Call& call) {
       to += bytes;
     }
   }
+}
+
+void grad_gather(Grad& g) { g.dx(0, apply("gather_grad", {g.x(1), g.dy(), g.x(0)}, g.attrs)); }
+
+/// The gradient of a gather whose result has the shape that `shape_of` gives.
+template <auto shape_of>
+std::vector<Spec> infer_back(const Infer& in) {
+  check_type(in, 0, IndexTypes{});
+  check_type(in, 1, Floats{});
+  const Shape wanted = shape_of(in.attrs, in.in(2).shape, in.in(0).shape);
+  if (in.in(1).shape != wanted)
+    fail(Code::refused, "the gradient is ", in.in(1).str(), ", wanted ", wanted.str());
+  return {{in.in(1).dtype, in.in(2).shape}};
+}
+
+/// Adds n elements.
+template <class T>
+void add_row(const T* from, int64_t n, T* to) {
+  using W = wide_t<T>;
+  for (int64_t i = 0; i < n; ++i)
+    to[i] = static_cast<T>(static_cast<W>(to[i]) + static_cast<W>(from[i]));
+}
+
+/// Each thread owns rows of the result and adds to them in the order of the indices: the sums do
+/// not depend on the number of threads.
+void forward_gather_grad(const Call& call) {
+  const Shape& shape = call.y().shape();
+  const AxisView view(shape, axis_of(call.attrs.i("axis", 0), shape.rank()));
+  const auto rows = checked_indices(call.x(0), view.length);
+  const auto count = static_cast<int64_t>(rows.size());
+  dispatch(Floats{}, call.y().dtype(), [&]<class T>() {
+    const T* dy = call.x(1).data<T>();
+    T* dx = call.y().data<T>();
+    const int64_t grain = std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, view.inner));
+    parallel(view.outer * view.length, grain, [&](int64_t begin, int64_t end) {
+      std::fill(dx + begin * view.inner, dx + end * view.inner, T(0));
+      if (begin == end) return;
+      for (int64_t o = begin / view.length; o * view.length < end; ++o) {
+        for (int64_t k = 0; k < count; ++k) {
+          const int64_t row = o * view.length + rows[static_cast<size_t>(k)];
+          if (row >= begin && row < end)
+            add_row(dy + (o * count + k) * view.inner, view.inner, dx + row * view.inner);
+        }
+      }
+    });
+  });
+}
+
+void grad_gather_grad(Grad& g) {
+  g.dx(1, apply("gather", {g.dy(), g.x(0)}, {{"axis", g.attrs.i("axis", 0)}}));
 }
 
 std::vector<Spec> infer_gather_elements(const Infer& in) {
@@ -57,11 +113,13 @@ void forward_gather_elements(const Call& call) {
   });
 }
 
-std::vector<Spec> infer_gather_nd(const Infer& in) {
-  check_type(in, 1, IndexTypes{});
-  const Shape& from = in.in(0).shape;
-  const Shape& at = in.in(1).shape;
-  const int64_t batch = in.attrs.i("batch_dims", 0);
+void grad_gather_elements(Grad& g) {
+  g.dx(0, apply("scatter_elements", {g.zeros(g.x(0)), g.x(1), g.dy()},
+                {{"axis", g.attrs.i("axis", 0)}, {"reduction", "add"}}));
+}
+
+Shape gathered_nd(const Attrs& attrs, const Shape& from, const Shape& at) {
+  const int64_t batch = attrs.i("batch_dims", 0);
   if (at.rank() == 0 || batch < 0 ||
       static_cast<size_t>(batch) >= std::min(from.rank(), at.rank()) || at.back() < 0 ||
       static_cast<size_t>(at.back() + batch) > from.rank()) {
@@ -77,23 +135,66 @@ std::vector<Spec> infer_gather_nd(const Infer& in) {
   }
   for (size_t d = static_cast<size_t>(batch + at.back()); d < from.rank(); ++d)
     to.push_back(from[d]);
-  return {{in.in(0).dtype, to}};
+  return to;
+}
+
+std::vector<Spec> infer_gather_nd(const Infer& in) {
+  check_type(in, 1, IndexTypes{});
+  return {{in.in(0).dtype, gathered_nd(in.attrs, in.in(0).shape, in.in(1).shape)}};
+}
+
+/// The slices that the tuples name in something of `shape`, batch by batch.
+Tuples slices(const Call& call, const Tensor& indices, const Shape& shape) {
+  const auto batch = static_cast<size_t>(call.attrs.i("batch_dims", 0));
+  const int64_t batches = shape.numel(0, batch);
+  Tuples tuples(indices, shape, batch);
+  const int64_t per_batch = batches == 0 ? 0 : static_cast<int64_t>(tuples.starts.size()) / batches;
+  const int64_t batch_size = shape.numel(batch, shape.rank());
+  for (size_t i = 0; i < tuples.starts.size(); ++i)
+    tuples.starts[i] += static_cast<int64_t>(i) / per_batch * batch_size;
+  return tuples;
 }
 
 void forward_gather_nd(const Call& call) {
   const Tensor& x = call.x(0);
-  const auto batch = static_cast<size_t>(call.attrs.i("batch_dims", 0));
-  const int64_t batches = x.shape().numel(0, batch);
-  const Tuples tuples(call.x(1), x.shape(), batch);
+  const Tuples tuples = slices(call, call.x(1), x.shape());
   const size_t bytes = static_cast<size_t>(tuples.slice) * size_of(x.dtype());
-  const int64_t per_batch = batches == 0 ? 0 : static_cast<int64_t>(tuples.starts.size()) / batches;
-  const int64_t batch_size = x.shape().numel(batch, x.shape().rank());
   std::byte* to = call.y().data<std::byte>();
-  for (size_t i = 0; i < tuples.starts.size(); ++i) {
-    const int64_t start = static_cast<int64_t>(i) / per_batch * batch_size + tuples.starts[i];
-    std::copy_n(x.data<std::byte>() + static_cast<size_t>(start) * size_of(x.dtype()), bytes,
-                to + i * bytes);
+  for (int64_t start : tuples.starts) {
+    std::copy_n(x.data<std::byte>() + static_cast<size_t>(start) * size_of(x.dtype()), bytes, to);
+    to += bytes;
   }
+}
+
+void grad_gather_nd(Grad& g) {
+  g.dx(0, apply("gather_nd_grad", {g.x(1), g.dy(), g.x(0)}, g.attrs));
+}
+
+void forward_gather_nd_grad(const Call& call) {
+  const Tuples tuples = slices(call, call.x(0), call.y().shape());
+  dispatch(Floats{}, call.y().dtype(), [&]<class T>() {
+    const T* dy = call.x(1).data<T>();
+    T* dx = call.y().data<T>();
+    std::fill_n(dx, call.y().numel(), T(0));
+    for (int64_t start : tuples.starts) {
+      add_row(dy, tuples.slice, dx + start);
+      dy += tuples.slice;
+    }
+  });
+}
+
+void grad_gather_nd_grad(Grad& g) { g.dx(1, apply("gather_nd", {g.dy(), g.x(0)}, g.attrs)); }
+
+OpDef back(std::string_view name, std::vector<Spec> (*infer)(const Infer&),
+           void (*forward)(const Call&), void (*grad)(Grad&)) {
+  return {.name = name,
+          .min_inputs = 3,
+          .max_inputs = 3,
+          .spec_only = 0b100,
+          .infer = infer,
+          .forward = forward,
+          .grad = grad,
+          .settings = 0b100};
 }
 
 // ---- import rules ----
@@ -135,12 +236,13 @@ void paddle_lookup_table(ImportNode& n) {
 
 }  // namespace
 
-const OpDef gather_op = {
+extern const OpDef gather_op = {
     .name = "gather",
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_gather,
     .forward = forward_gather,
+    .grad = grad_gather,
     .imports = {{"onnx:Gather", onnx_same<"gather">},
                 {"paddle:gather", paddle_gather},
                 {"paddle:index_select", paddle_index_select},
@@ -148,22 +250,29 @@ const OpDef gather_op = {
                 {"paddle:lookup_table_v2", paddle_lookup_table<false>}},
 };
 
-const OpDef gather_elements_op = {
+extern const OpDef gather_elements_op = {
     .name = "gather_elements",
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_gather_elements,
     .forward = forward_gather_elements,
+    .grad = grad_gather_elements,
     .imports = {{"onnx:GatherElements", onnx_same<"gather_elements">}},
 };
 
-const OpDef gather_nd_op = {
+extern const OpDef gather_nd_op = {
     .name = "gather_nd",
     .min_inputs = 2,
     .max_inputs = 2,
     .infer = infer_gather_nd,
     .forward = forward_gather_nd,
+    .grad = grad_gather_nd,
     .imports = {{"onnx:GatherND", onnx_same<"gather_nd">}, {"paddle:gather_nd", paddle_gather_nd}},
+};
+
+extern const std::vector<OpDef> gather_grad_ops = {
+    back("gather_grad", infer_back<gathered>, forward_gather_grad, grad_gather_grad),
+    back("gather_nd_grad", infer_back<gathered_nd>, forward_gather_nd_grad, grad_gather_nd_grad),
 };
 
 }  // namespace hub

@@ -1,4 +1,5 @@
 // identity(x), and what is one at inference: dropout.
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -9,6 +10,8 @@ std::vector<Spec> infer_identity(const Infer& in) { return {in.in(0)}; }
 void forward_identity(const Call& call) {
   std::copy_n(call.x(0).data<std::byte>(), call.x(0).bytes(), call.y().data<std::byte>());
 }
+
+void grad_identity(Grad& g) { g.dx(0, g.dy()); }
 
 /// At inference nothing is dropped: the mask is all ones.
 void onnx_dropout(ImportNode& n) {
@@ -48,10 +51,11 @@ void paddle_lod_reset(ImportNode& n) {
 
 }  // namespace
 
-const OpDef identity_op = {
+extern const OpDef identity_op = {
     .name = "identity",
     .infer = infer_identity,
     .forward = forward_identity,
+    .grad = grad_identity,
     .imports = {{"onnx:Identity", onnx_same<"identity">},
                 {"onnx:Dropout", onnx_dropout},
                 {"paddle:assign", paddle_unary<"identity">},

@@ -15,7 +15,6 @@
 
 #include "base/error.h"
 #include "runtime/op.h"
-#include "runtime/ops/list.h"
 
 namespace hub {
 

@@ -3,10 +3,14 @@
 // rank of x and are float32 for 16-bit floats.
 #include <cmath>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/nn.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
+
+extern const OpDef layer_norm_op;
+
 namespace {
 
 size_t first_axis(const Attrs& attrs, const Shape& x) {
@@ -45,20 +49,21 @@ void layer_norm(const Call& call) {
   parallel(rows, 16, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* x = call.x(0).data<T>() + r * length;
-      T* y = call.y().data<T>() + r * length;
+      T* y = call.wants(0) ? call.y().data<T>() + r * length : nullptr;
       double sum = 0;
       for (int64_t i = 0; i < length; ++i) sum += x[i];
       const double mean = sum / static_cast<double>(length);
       double squares = 0;
       for (int64_t i = 0; i < length; ++i) squares += (x[i] - mean) * (x[i] - mean);
       const double scale = 1 / std::sqrt(squares / static_cast<double>(length) + epsilon);
-      for (int64_t i = 0; i < length; ++i) y[i] = static_cast<T>((x[i] - mean) * scale);
+      for (int64_t i = 0; y != nullptr && i < length; ++i)
+        y[i] = static_cast<T>((x[i] - mean) * scale);
       if (means != nullptr) means[r] = static_cast<T>(mean);
       if (scales != nullptr) scales[r] = static_cast<T>(scale);
     }
   });
   for (size_t input = 1; input <= 2; ++input) {
-    if (!call.has(input)) continue;
+    if (!call.has(input) || !call.wants(0)) continue;
     const T* by = call.x(input).data<T>();
     T* y = call.y().data<T>();
     each_row(
@@ -74,6 +79,30 @@ void layer_norm(const Call& call) {
 
 void forward_layer_norm(const Call& call) {
   dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() { layer_norm<T>(call); });
+}
+
+void grad_layer_norm(Grad& g) {
+  if (g.dy()) {
+    const Vars d = apply(*find_op("layer_norm_grad"), {g.x(0), g.dy(), g.x(1), g.x(2)}, g.attrs, 3);
+    for (size_t i = 0; i < 3; ++i) g.dx(i, d[i]);
+  }
+  // Through the statistics, which nearly nobody uses: of n numbers each, d mean = 1 / n and
+  // d inverse deviation = -inverse deviation ^ 3 * (x - mean) / n.
+  Var more;
+  for (size_t i = 1; i <= 2; ++i) {
+    if (!g.dy(i)) continue;
+    const Var count = sum_to(expand_as(g.number(1, g.dy(i)), g.x(0)), g.dy(i));
+    Var part = expand_as(div(g.dy(i), count), g.x(0));
+    if (i == 2) {
+      if (!g.y(1)) fail(Code::unsupported, "the inverse deviation without the mean");
+      const Var cube = mul(g.y(2), mul(g.y(2), g.y(2)));
+      part = mul(mul(part, neg(cube)), sub(g.x(0), g.y(1)));
+    }
+    more = more ? add(more, part) : part;
+  }
+  if (!more) return;
+  const Var before = g.result()[0];
+  g.dx(0, before ? add(before, more) : more);
 }
 
 void onnx_layer_norm(ImportNode& n) {
@@ -98,13 +127,14 @@ void paddle_layer_norm(ImportNode& n) {
 
 }  // namespace
 
-const OpDef layer_norm_op = {.name = "layer_norm",
-                             .min_inputs = 1,
-                             .max_inputs = 3,
-                             .outputs = 3,
-                             .infer = infer_layer_norm,
-                             .forward = widened<forward_layer_norm>,
-                             .imports = {{"onnx:LayerNormalization", onnx_layer_norm},
-                                         {"paddle:layer_norm", paddle_layer_norm}}};
+extern const OpDef layer_norm_op = {.name = "layer_norm",
+                                    .min_inputs = 1,
+                                    .max_inputs = 3,
+                                    .outputs = 3,
+                                    .infer = infer_layer_norm,
+                                    .forward = widened<forward_layer_norm>,
+                                    .grad = grad_layer_norm,
+                                    .imports = {{"onnx:LayerNormalization", onnx_layer_norm},
+                                                {"paddle:layer_norm", paddle_layer_norm}}};
 
 }  // namespace hub

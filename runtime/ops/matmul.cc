@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "runtime/ops/gemm.h"
+#include "runtime/ops/grad.h"
 #include "runtime/ops/nn.h"
 #include "runtime/ops/post.h"
 #include "runtime/ops/rules.h"
@@ -106,6 +107,72 @@ void forward_matmul(const Call& call) {
   apply_posts(call.attrs, call.y(), call.has(3) ? &call.x(3) : nullptr);
 }
 
+/// The number of dimensions of a parameter or declared value; -1 when nothing says it.
+int rank_of(Var v) {
+  const Value& value = (*v.program)[v.id];
+  if (value.constant) return static_cast<int>(value.constant.shape().rank());
+  return value.declared.dtype == DType::none ? -1 : static_cast<int>(value.declared.shape.rank());
+}
+
+void grad_matmul(Grad& g) {
+  if (g.attrs.has("post"))
+    fail(Code::unsupported, "the gradient of a matrix product with something fused behind it");
+  const bool trans_a = g.attrs.i("trans_a", 0) != 0;
+  const bool trans_b = g.attrs.i("trans_b", 0) != 0;
+  const double alpha = g.attrs.f("alpha", 1);
+  Var a = g.x(0), b = g.x(1), dy = g.dy();
+  if (g.wants(2)) g.dx(2, sum_to(dy, g.x(2)));
+  if (!trans_a && rank_of(b) == 2) {
+    if (g.wants(0)) g.dx(0, matmul(dy, b, {}, false, !trans_b, alpha));
+    if (!g.wants(1)) return;
+    // One product of all rows, not one a batch and then their sum.
+    const Attrs last{{"axis", int64_t{-1}}};
+    const Var rows = apply("flatten", {a}, last), d_rows = apply("flatten", {dy}, last);
+    g.dx(1, trans_b ? matmul(d_rows, rows, {}, true, false, alpha)
+                    : matmul(rows, d_rows, {}, true, false, alpha));
+    return;
+  }
+  if (rank_of(a) < 2 || rank_of(b) < 2) {
+    auto view = [&](Var x, int64_t which) {
+      return apply(
+          "matmul_operand", {x, g.x(0), g.x(1)},
+          {{"which", which}, {"trans_a", int64_t{trans_a}}, {"trans_b", int64_t{trans_b}}});
+    };
+    dy = view(dy, 2);
+    a = view(a, 0);
+    b = view(b, 1);
+  }
+  if (g.wants(0)) {
+    const Var da = trans_a ? matmul(b, dy, {}, trans_b, true, alpha)
+                           : matmul(dy, b, {}, false, !trans_b, alpha);
+    g.dx(0, reshape_as(sum_to(da, a), g.x(0)));
+  }
+  if (g.wants(1)) {
+    const Var db = trans_b ? matmul(dy, a, {}, true, trans_a, alpha)
+                           : matmul(a, dy, {}, !trans_a, false, alpha);
+    g.dx(1, reshape_as(sum_to(db, b), g.x(1)));
+  }
+}
+
+/// matmul_operand(x, a, b) trans_a, trans_b, which: x with the dimensions of 1 that matmul(a, b)
+/// imagines around vectors; x is like a (which 0), b (1) or the product (2).
+std::vector<Spec> infer_operand(const Infer& infer) {
+  const int64_t which = infer.attrs.i("which");
+  const Product p(infer.attrs, infer.in(1).shape, infer.in(2).shape);
+  if (which == 0 || which == 1) want(infer, 0, infer.in(which == 0 ? 1 : 2));
+  if (which == 2) want(infer, 0, {infer.in(0).dtype, p.y});
+  const Operand& like = which == 0 ? p.a : p.b;
+  Shape y = which == 2 ? p.batch : like.batch;
+  const bool transposed = infer.attrs.i(which == 0 ? "trans_a" : "trans_b", 0) != 0 && which != 2;
+  y.push_back(which == 2 ? p.a.rows : transposed ? like.cols : like.rows);
+  y.push_back(which == 2 ? p.b.cols : transposed ? like.rows : like.cols);
+  return {{infer.in(0).dtype, y}};
+}
+void forward_operand(const Call& call) {
+  std::copy_n(call.x(0).data<std::byte>(), call.x(0).bytes(), call.y().data<std::byte>());
+}
+void grad_operand(Grad& g) { g.dx(0, reshape_as(g.dy(), g.x(0))); }
+
 void onnx_matmul(ImportNode& n) { n.out(0, apply("matmul", {n.need(0), n.need(1)})); }
 
 /// alpha · A' · B' + beta · C; C broadcasts. Only a constant C of one row is known to be a bias.
@@ -164,16 +231,26 @@ void paddle_matmul(ImportNode& n) {
 
 }  // namespace
 
-const OpDef matmul_op = {.name = "matmul",
-                         .min_inputs = 2,
-                         .max_inputs = 4,
-                         .infer = infer_matmul,
-                         .forward = widened<forward_matmul>,
-                         .imports = {{"onnx:MatMul", onnx_matmul},
-                                     {"onnx:Gemm", onnx_gemm},
-                                     {"paddle:mul", paddle_mul},
-                                     {"paddle:matmul", paddle_matmul},
-                                     {"paddle:matmul_v2", paddle_matmul},
-                                     {"paddle:bmm", paddle_matmul}}};
+extern const OpDef matmul_op = {.name = "matmul",
+                                .min_inputs = 2,
+                                .max_inputs = 4,
+                                .infer = infer_matmul,
+                                .forward = widened<forward_matmul>,
+                                .grad = grad_matmul,
+                                .imports = {{"onnx:MatMul", onnx_matmul},
+                                            {"onnx:Gemm", onnx_gemm},
+                                            {"paddle:mul", paddle_mul},
+                                            {"paddle:matmul", paddle_matmul},
+                                            {"paddle:matmul_v2", paddle_matmul},
+                                            {"paddle:bmm", paddle_matmul}}};
+
+extern const OpDef matmul_operand_op = {.name = "matmul_operand",
+                                        .min_inputs = 3,
+                                        .max_inputs = 3,
+                                        .spec_only = 0b110,
+                                        .infer = infer_operand,
+                                        .forward = forward_operand,
+                                        .grad = grad_operand,
+                                        .settings = 0b110};
 
 }  // namespace hub

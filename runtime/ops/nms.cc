@@ -86,12 +86,13 @@ void forward_nms(const Call& call) {
 
 }  // namespace
 
-const OpDef non_max_suppression_op = {
+extern const OpDef non_max_suppression_op = {
     .name = "non_max_suppression",
     .min_inputs = 2,
     .max_inputs = 5,
     .infer = infer_nms,
     .forward = forward_nms,
+    .no_grad = "which boxes stay is a choice, not a number",
     .imports = {{"onnx:NonMaxSuppression", onnx_same<"non_max_suppression">}}};
 
 }  // namespace hub

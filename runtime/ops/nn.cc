@@ -46,6 +46,12 @@ void run_widened(const Call& call, void (*f)(const Call&)) {
   }
 }
 
+std::vector<double> to_doubles(const Tensor& t) {
+  std::vector<double> v;
+  dispatch(Reals{}, t.dtype(), [&]<class T>() { v.assign(t.data<T>(), t.data<T>() + t.numel()); });
+  return v;
+}
+
 std::span<const int64_t> checked_offsets(const Tensor& offsets, int64_t rows) {
   const auto v = offsets.values<int64_t>();
   const bool right =

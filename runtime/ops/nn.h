@@ -20,6 +20,17 @@ void widened(const Call& call) {
   run_widened(call, f);
 }
 
+/// The numbers of a float32 or float64 tensor.
+std::vector<double> to_doubles(const Tensor& t);
+/// Element i of a float32 or float64 tensor.
+inline void set(Tensor& t, int64_t i, double value) {
+  if (t.dtype() == DType::f64) {
+    t.data<double>()[i] = value;
+  } else {
+    t.data<float>()[i] = static_cast<float>(value);
+  }
+}
+
 /// The spatial dimensions of [N, C, …].
 inline std::span<const int64_t> spatial(const Shape& s) { return {s.begin() + 2, s.end()}; }
 

@@ -1,5 +1,6 @@
 // nonzero(x): int64 [rank, n], a column for each element that is not zero with its index, in
 // row-major order.
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -41,10 +42,11 @@ void paddle_where_index(ImportNode& n) {
 
 }  // namespace
 
-const OpDef nonzero_op = {
+extern const OpDef nonzero_op = {
     .name = "nonzero",
     .infer = infer_nonzero,
     .forward = forward_nonzero,
+    .grad = zero_gradient,
     .imports = {{"onnx:NonZero", onnx_same<"nonzero">}, {"paddle:where_index", paddle_where_index}},
 };
 

@@ -2,6 +2,7 @@
 // channels, and across neighbouring channels (lrn). x is [N, C, …].
 #include <cmath>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/nn.h"
 #include "runtime/ops/rules.h"
 
@@ -23,16 +24,16 @@ std::vector<Spec> infer_by_channel(const Infer& infer) {
 
 void forward_batch_norm(const Call& call) {
   const double epsilon = call.attrs.f("epsilon", 1e-5);
-  const auto scale = call.x(1).to_floats();
-  const auto bias = call.x(2).to_floats();
-  const auto mean = call.x(3).to_floats();
-  const auto variance = call.x(4).to_floats();
+  const auto scale = to_doubles(call.x(1));
+  const auto bias = to_doubles(call.x(2));
+  const auto mean = to_doubles(call.x(3));
+  const auto variance = to_doubles(call.x(4));
   const AxisView v(call.x(0).shape(), 1);
   dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() {
     for (int64_t i = 0; i < v.outer * v.length; ++i) {
       const auto c = static_cast<size_t>(i % v.length);
       const auto a = static_cast<T>(scale[c] / std::sqrt(variance[c] + epsilon));
-      const auto b = static_cast<T>(bias[c] - static_cast<double>(mean[c]) * a);
+      const auto b = static_cast<T>(bias[c] - mean[c] * a);
       const T* x = call.x(0).data<T>() + i * v.inner;
       T* y = call.y().data<T>() + i * v.inner;
       for (int64_t j = 0; j < v.inner; ++j) y[j] = x[j] * a + b;
@@ -58,9 +59,9 @@ void normalize_pieces(const Call& call, int64_t pieces) {
   const double epsilon = call.attrs.f("epsilon", 1e-5);
   const AxisView v(call.x(0).shape(), 1);
   const auto scale =
-      call.has(1) ? call.x(1).to_floats() : std::vector<float>(static_cast<size_t>(v.length), 1);
+      call.has(1) ? to_doubles(call.x(1)) : std::vector<double>(static_cast<size_t>(v.length), 1);
   const auto bias =
-      call.has(2) ? call.x(2).to_floats() : std::vector<float>(static_cast<size_t>(v.length), 0);
+      call.has(2) ? to_doubles(call.x(2)) : std::vector<double>(static_cast<size_t>(v.length), 0);
   const int64_t run = v.length / pieces * v.inner;
   dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() {
     T* y = call.y().data<T>();
@@ -126,6 +127,27 @@ void forward_lrn(const Call& call) {
   });
 }
 
+/// By fixed statistics it is an affine map of each channel.
+void grad_batch_norm(Grad& g) {
+  const Var one = expand_as(g.number(1, g.x(1)), g.x(1));
+  const Var zero = g.zeros(g.x(1));
+  if (g.wants(0)) g.dx(0, apply("batch_norm", {g.dy(), g.x(1), zero, zero, g.x(4)}, g.attrs));
+  if (g.wants(1)) {
+    const Var normal = apply("batch_norm", {g.x(0), one, zero, g.x(3), g.x(4)}, g.attrs);
+    g.dx(1, apply("channel_sums", {mul(g.dy(), normal)}));
+  }
+  if (g.wants(2)) g.dx(2, apply("channel_sums", {g.dy()}));
+}
+
+void grad_group_norm(Grad& g) {
+  // Without a scale, ones like the bias say how its gradient is summed.
+  const Var scale = g.has(1) ? g.x(1) : g.has(2) ? expand_as(g.number(1, g.x(2)), g.x(2)) : Var{};
+  const Vars d = apply(*find_op("group_norm_grad"), {g.x(0), g.dy(), scale}, g.attrs, 3);
+  for (size_t i = 0; i < 3; ++i) g.dx(i, d[i]);
+}
+
+void grad_lrn(Grad& g) { g.dx(0, apply("lrn_grad", {g.x(0), g.dy()}, g.attrs)); }
+
 /// Opsets before 7 said with is_test that this is inference; from 14 on training_mode says that it
 /// is not.
 void onnx_batch_norm(ImportNode& n) {
@@ -169,31 +191,37 @@ void paddle_group_norm(ImportNode& n) {
 
 }  // namespace
 
-const OpDef batch_norm_op = {.name = "batch_norm",
-                             .min_inputs = 5,
-                             .max_inputs = 5,
-                             .infer = infer_by_channel,
-                             .forward = widened<forward_batch_norm>,
-                             .imports = {{"onnx:BatchNormalization", onnx_batch_norm},
-                                         {"paddle:batch_norm", paddle_batch_norm},
-                                         {"paddle:sync_batch_norm", paddle_batch_norm}}};
-const OpDef instance_norm_op = {.name = "instance_norm",
-                                .min_inputs = 3,
-                                .max_inputs = 3,
-                                .infer = infer_by_channel,
-                                .forward = widened<forward_instance_norm>,
-                                .imports = {{"onnx:InstanceNormalization", onnx_instance_norm},
-                                            {"paddle:instance_norm", paddle_instance_norm}}};
-const OpDef group_norm_op = {.name = "group_norm",
-                             .min_inputs = 1,
-                             .max_inputs = 3,
-                             .infer = infer_group_norm,
-                             .forward = widened<forward_group_norm>,
-                             .imports = {{"onnx:GroupNormalization", onnx_group_norm},
-                                         {"paddle:group_norm", paddle_group_norm}}};
-const OpDef lrn_op = {.name = "lrn",
-                      .infer = infer_lrn,
-                      .forward = widened<forward_lrn>,
-                      .imports = {{"onnx:LRN", onnx_same<"lrn">}}};
+extern const OpDef batch_norm_op = {.name = "batch_norm",
+                                    .min_inputs = 5,
+                                    .max_inputs = 5,
+                                    .infer = infer_by_channel,
+                                    .forward = widened<forward_batch_norm>,
+                                    .grad = grad_batch_norm,
+                                    .settings = 0b11000,
+                                    .imports = {{"onnx:BatchNormalization", onnx_batch_norm},
+                                                {"paddle:batch_norm", paddle_batch_norm},
+                                                {"paddle:sync_batch_norm", paddle_batch_norm}}};
+extern const OpDef instance_norm_op = {
+    .name = "instance_norm",
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .infer = infer_by_channel,
+    .forward = widened<forward_instance_norm>,
+    .grad = grad_group_norm,
+    .imports = {{"onnx:InstanceNormalization", onnx_instance_norm},
+                {"paddle:instance_norm", paddle_instance_norm}}};
+extern const OpDef group_norm_op = {.name = "group_norm",
+                                    .min_inputs = 1,
+                                    .max_inputs = 3,
+                                    .infer = infer_group_norm,
+                                    .forward = widened<forward_group_norm>,
+                                    .grad = grad_group_norm,
+                                    .imports = {{"onnx:GroupNormalization", onnx_group_norm},
+                                                {"paddle:group_norm", paddle_group_norm}}};
+extern const OpDef lrn_op = {.name = "lrn",
+                             .infer = infer_lrn,
+                             .forward = widened<forward_lrn>,
+                             .grad = grad_lrn,
+                             .imports = {{"onnx:LRN", onnx_same<"lrn">}}};
 
 }  // namespace hub

@@ -3,6 +3,7 @@
 // of range light nothing.
 #include <cmath>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -47,6 +48,18 @@ void forward_one_hot(const Call& call) {
   });
 }
 
+/// Into the two values: what reached the places that are on, and the rest.
+void grad_one_hot(Grad& g) {
+  Tensor unit(DType::f64, {2});
+  unit.data<double>()[0] = 0;
+  unit.data<double>()[1] = 1;
+  const Var values = apply("cast", {constant(g.program(), unit), g.dy()});
+  const Var mask = apply("one_hot", {g.x(0), g.x(1), values}, g.attrs);
+  const Var on = reshape(apply("reduce_sum", {mul(g.dy(), mask)}), {1});
+  const Var all = reshape(apply("reduce_sum", {g.dy()}), {1});
+  g.dx(2, apply("concat", {sub(all, on), on}, {{"axis", int64_t{0}}}));
+}
+
 /// float32 ones; the first version's X ends in a dimension of 1 that is replaced.
 template <bool drops_last>
 void paddle_one_hot(ImportNode& n) {
@@ -60,12 +73,14 @@ void paddle_one_hot(ImportNode& n) {
 
 }  // namespace
 
-const OpDef one_hot_op = {
+extern const OpDef one_hot_op = {
     .name = "one_hot",
     .min_inputs = 3,
     .max_inputs = 3,
     .infer = infer_one_hot,
     .forward = forward_one_hot,
+    .grad = grad_one_hot,
+    .settings = 0b11,
     .imports = {{"onnx:OneHot", onnx_same<"one_hot">},
                 {"paddle:one_hot", paddle_one_hot<true>},
                 {"paddle:one_hot_v2", paddle_one_hot<false>}},

@@ -1,8 +1,10 @@
 // pad(x, pads, value?, axes?): pads are the numbers of elements to put before each axis named (all
 // when axes is absent), then those behind; negative ones take away. `mode` is "constant" (value,
-// 0), "edge", "reflect" (without repeating the border) or "wrap".
+// 0), "edge", "reflect" (without repeating the border) or "wrap". pad_grad(dy, like, pads, axes?)
+// adds each element of dy to where in something shaped like `like` pad had read it.
 #include <algorithm>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -68,15 +70,17 @@ int64_t source(int64_t i, int64_t length, std::string_view mode) {
   return at < length ? at : period - at;
 }
 
-void forward_pad(const Call& call) {
-  const Shape& from = call.x(0).shape();
-  const Shape& to = call.y().shape();
+/// Calls f(k, at) for each element k of the padded shape `to`: it is read at `at` of `from`, or is
+/// the constant where that is negative. Inputs `pads` and `axes` say how.
+template <class F>
+void each_padded(const Call& call, const Shape& from, const Shape& to, size_t pads, size_t axes_at,
+                 F f) {
   if (to.numel() == 0) return;
   const auto mode = call.attrs.s("mode", "constant");
   std::vector<int64_t> axes;
-  if (call.has(3)) axes = call.x(3).to_ints();
+  if (call.has(axes_at)) axes = call.x(axes_at).to_ints();
   const auto begins =
-      begins_and_ends(from, call.x(1).to_ints(), call.has(3) ? &axes : nullptr).first;
+      begins_and_ends(from, call.x(pads).to_ints(), call.has(axes_at) ? &axes : nullptr).first;
   const Strides strides = strides_of(from);
   // For each dimension and position of the result: the offset in x, or -1.
   std::array<std::vector<int64_t>, Shape::max_rank> offsets;
@@ -88,25 +92,62 @@ void forward_pad(const Call& call) {
   }
   const size_t last = to.rank() == 0 ? 0 : to.rank() - 1;
   if (to.rank() == 0) offsets[0] = {0};
+  Counts index{};
+  int64_t k = 0;
+  for (int64_t row = 0; row < to.numel(0, last); ++row) {
+    int64_t start = 0;
+    for (size_t d = 0; d < last && start >= 0; ++d) {
+      const int64_t at = offsets[d][static_cast<size_t>(index[d])];
+      start = at < 0 ? -1 : start + at;
+    }
+    for (int64_t at : offsets[last]) f(k++, start < 0 || at < 0 ? -1 : start + at);
+    for (size_t d = last; d-- > 0;) {
+      if (++index[d] < to[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+void forward_pad(const Call& call) {
   dispatch_size(call.y().dtype(), [&]<class T>() {
     const T* x = call.x(0).data<T>();
     T* y = call.y().data<T>();
     const T filler = call.has(2) ? *call.x(2).data<T>() : T{0};
-    Counts index{};
-    for (int64_t row = 0; row < to.numel(0, last); ++row) {
-      int64_t start = 0;
-      for (size_t d = 0; d < last && start >= 0; ++d) {
-        const int64_t at = offsets[d][static_cast<size_t>(index[d])];
-        start = at < 0 ? -1 : start + at;
-      }
-      for (int64_t at : offsets[last]) *y++ = start < 0 || at < 0 ? filler : x[start + at];
-      for (size_t d = last; d-- > 0;) {
-        if (++index[d] < to[d]) break;
-        index[d] = 0;
-      }
-    }
+    each_padded(call, call.x(0).shape(), call.y().shape(), 1, 3,
+                [&](int64_t k, int64_t at) { y[k] = at < 0 ? filler : x[at]; });
   });
 }
+
+/// With a constant around it what was put on is taken off again.
+void grad_pad(Grad& g) {
+  if (g.attrs.s("mode", "constant") == "constant")
+    return g.dx(0, apply("pad", {g.dy(), neg(g.x(1)), {}, g.x(3)}));
+  g.dx(0, apply("pad_grad", {g.dy(), g.x(0), g.x(1), g.x(3)}, g.attrs));
+}
+
+std::vector<Spec> infer_pad_grad(const Infer& in) {
+  check_type(in, 0, Floats{});
+  const Spec* seen[] = {&in.in(1), &in.in(2), nullptr, in.has(3) ? &in.in(3) : nullptr};
+  const Tensor* values[] = {nullptr, &in.value(2), nullptr, in.has(3) ? &in.value(3) : nullptr};
+  const Shape padded = infer_pad(Infer(in.attrs, seen, values))[0].shape;
+  if (in.in(0).shape != padded)
+    fail(Code::refused, "the gradient is ", in.in(0).str(), ", wanted ", padded.str());
+  return {{in.in(0).dtype, in.in(1).shape}};
+}
+
+void forward_pad_grad(const Call& call) {
+  dispatch(Floats{}, call.y().dtype(), [&]<class T>() {
+    const T* dy = call.x(0).data<T>();
+    T* dx = call.y().data<T>();
+    std::fill_n(dx, call.y().numel(), T(0));
+    each_padded(call, call.y().shape(), call.x(0).shape(), 2, 3, [&](int64_t k, int64_t at) {
+      using W = wide_t<T>;
+      if (at >= 0) dx[at] = static_cast<T>(static_cast<W>(dx[at]) + static_cast<W>(dy[k]));
+    });
+  });
+}
+
+void grad_pad_grad(Grad& g) { g.dx(0, apply("pad", {g.dy(), g.x(2), {}, g.x(3)}, g.attrs)); }
 
 // ---- import rules ----
 
@@ -175,16 +216,29 @@ void paddle_pad3d(ImportNode& n) {
 
 }  // namespace
 
-const OpDef pad_op = {
+extern const OpDef pad_op = {
     .name = "pad",
     .min_inputs = 2,
     .max_inputs = 4,
     .infer = infer_pad,
     .forward = forward_pad,
+    .grad = grad_pad,
+    .settings = 0b100,
     .imports = {{"onnx:Pad", onnx_pad},
                 {"paddle:pad", paddle_pad},
                 {"paddle:pad2d", paddle_pad2d},
                 {"paddle:pad3d", paddle_pad3d}},
+};
+
+extern const OpDef pad_grad_op = {
+    .name = "pad_grad",
+    .min_inputs = 3,
+    .max_inputs = 4,
+    .spec_only = 0b10,
+    .infer = infer_pad_grad,
+    .forward = forward_pad_grad,
+    .grad = grad_pad_grad,
+    .settings = 0b10,
 };
 
 }  // namespace hub

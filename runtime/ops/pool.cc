@@ -6,11 +6,15 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/nn.h"
-#include "runtime/ops/window.h"
+#include "runtime/ops/pool_walk.h"
 #include "runtime/ops/window_import.h"
 
 namespace hub {
+
+extern const OpDef pool_op;
+
 namespace {
 
 std::vector<Spec> infer_pool(const Infer& infer) {
@@ -28,65 +32,6 @@ std::vector<Spec> infer_pool(const Infer& infer) {
   for (int64_t n : pool_window(infer.attrs, spatial(x.shape)).out) y.shape.push_back(n);
   if (kind != "max") return {y};
   return {y, {DType::i64, y.shape}};
-}
-
-/// The elements of one dimension that a window covers: first + i * step for i in [0, count), and
-/// how many it would cover with the declared pads.
-struct Run {
-  int64_t first = 0, step = 1, count = 0, with_pads = 0;
-};
-
-std::vector<std::vector<Run>> runs_of(const Window& w, std::span<const int64_t> in) {
-  std::vector<std::vector<Run>> runs(w.rank());
-  for (size_t d = 0; d < w.rank(); ++d) {
-    for (int64_t o = 0; o < w.out[d]; ++o) {
-      Run r;
-      if (w.uneven) {
-        r.first = o * in[d] / w.out[d];
-        r.count = r.with_pads = ((o + 1) * in[d] + w.out[d] - 1) / w.out[d] - r.first;
-      } else {
-        const int64_t start = o * w.strides[d] - w.pad_begin[d];
-        const int64_t step = r.step = w.dilations[d];
-        auto until = [&](int64_t end) {  // kernel positions before `end`
-          return start >= end ? 0 : std::min(w.kernel[d], (end - 1 - start) / step + 1);
-        };
-        const int64_t skipped = until(0);
-        r.first = start + skipped * step;
-        r.count = until(in[d]) - skipped;
-        r.with_pads = until(in[d] + w.pad_end[d]);
-      }
-      runs[d].push_back(r);
-    }
-  }
-  return runs;
-}
-
-/// One window after the other: visit(output index, covered offsets, count with pads).
-template <class Visit>
-void each_window(const Window& w, std::span<const int64_t> in, Visit visit) {
-  const auto runs = runs_of(w, in);
-  const size_t n = w.rank();
-  std::vector<int64_t> at(n), covered, next;
-  int64_t outputs = 1;
-  for (int64_t o : w.out) outputs *= o;
-  for (int64_t index = 0; index < outputs; ++index) {
-    covered.assign(1, 0);
-    int64_t with_pads = 1;
-    for (size_t d = 0; d < n; ++d) {
-      const Run& r = runs[d][static_cast<size_t>(at[d])];
-      with_pads *= r.with_pads;
-      next.clear();
-      for (int64_t base : covered) {
-        for (int64_t i = 0; i < r.count; ++i) next.push_back(base * in[d] + r.first + i * r.step);
-      }
-      covered.swap(next);
-    }
-    visit(index, covered, with_pads);
-    for (size_t d = n; d-- > 0;) {
-      if (++at[d] < w.out[d]) break;
-      at[d] = 0;
-    }
-  }
 }
 
 /// The offset of an element inside a picture when it is stored column by column.
@@ -166,6 +111,10 @@ void forward_pool(const Call& call) {
   });
 }
 
+void grad_pool(Grad& g) {
+  if (g.dy()) g.dx(0, apply("pool_grad", {g.x(0), g.dy()}, g.attrs));
+}
+
 void onnx_pool(ImportNode& node) {
   Attrs attrs = onnx_window(node);
   const std::string& type = node.type;
@@ -208,17 +157,18 @@ void paddle_pool3d(ImportNode& node) { paddle_pool(node, 3); }
 
 }  // namespace
 
-const OpDef pool_op = {.name = "pool",
-                       .outputs = 2,
-                       .infer = infer_pool,
-                       .forward = widened<forward_pool>,
-                       .imports = {{"onnx:MaxPool", onnx_pool},
-                                   {"onnx:AveragePool", onnx_pool},
-                                   {"onnx:LpPool", onnx_pool},
-                                   {"onnx:GlobalMaxPool", onnx_pool},
-                                   {"onnx:GlobalAveragePool", onnx_pool},
-                                   {"onnx:GlobalLpPool", onnx_pool},
-                                   {"paddle:pool2d", paddle_pool2d},
-                                   {"paddle:pool3d", paddle_pool3d}}};
+extern const OpDef pool_op = {.name = "pool",
+                              .outputs = 2,
+                              .infer = infer_pool,
+                              .forward = widened<forward_pool>,
+                              .grad = grad_pool,
+                              .imports = {{"onnx:MaxPool", onnx_pool},
+                                          {"onnx:AveragePool", onnx_pool},
+                                          {"onnx:LpPool", onnx_pool},
+                                          {"onnx:GlobalMaxPool", onnx_pool},
+                                          {"onnx:GlobalAveragePool", onnx_pool},
+                                          {"onnx:GlobalLpPool", onnx_pool},
+                                          {"paddle:pool2d", paddle_pool2d},
+                                          {"paddle:pool3d", paddle_pool3d}}};
 
 }  // namespace hub

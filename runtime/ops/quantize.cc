@@ -101,22 +101,24 @@ void onnx_dynamic_quantize(ImportNode& n) {
 }
 
 OpDef scaled(std::string_view name, std::vector<Spec> (*infer)(const Infer&),
-             void (*forward)(const Call&), std::vector<Import> imports) {
+             void (*forward)(const Call&), std::string_view no_grad, std::vector<Import> imports) {
   return {.name = name,
           .min_inputs = 2,
           .max_inputs = 3,
           .infer = infer,
           .forward = forward,
+          .no_grad = no_grad,
+          .settings = 0b10,
           .imports = std::move(imports)};
 }
 
 }  // namespace
 
-const std::vector<OpDef> quantize_ops = {
-    scaled("quantize", infer_quantize, forward_quantize,
+extern const std::vector<OpDef> quantize_ops = {
+    scaled("quantize", infer_quantize, forward_quantize, "rounding has no slope",
            {{"onnx:QuantizeLinear", onnx_same<"quantize">},
             {"onnx:DynamicQuantizeLinear", onnx_dynamic_quantize}}),
-    scaled("dequantize", infer_dequantize, forward_dequantize,
+    scaled("dequantize", infer_dequantize, forward_dequantize, "integers have no gradient",
            {{"onnx:DequantizeLinear", onnx_same<"dequantize">}}),
 };
 

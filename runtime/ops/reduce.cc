@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -167,6 +168,59 @@ void forward_log_sum_exp(const Call& call) {
   });
 }
 
+// ---- gradients ----
+
+/// The shape of a reduction's result with dimensions of 1 where the input was reduced; one number
+/// broadcasts as it is.
+Var with_dims(Grad& g, Var v) {
+  const bool dropped = g.attrs.i("keepdims", 1) == 0 && g.has(1);
+  return dropped ? apply("unsqueeze", {v, g.x(1)}) : v;
+}
+/// Another reduction over the same axes, dimensions kept.
+Var reduce_alike(Grad& g, std::string_view op, Var v) {
+  const int64_t noop = g.attrs.i("noop_with_empty_axes", 0);
+  return apply(op, {v, g.x(1)}, {{"keepdims", int64_t{1}}, {"noop_with_empty_axes", noop}});
+}
+void spread(Grad& g, Var dy) { g.dx(0, expand_as(with_dims(g, dy), g.x(0))); }
+
+void grad_sum(Grad& g) { spread(g, g.dy()); }
+void grad_mean(Grad& g) {
+  auto size = [&](Var v) { return apply("cast", {apply("size", {v})}, {{"to", "float64"}}); };
+  const Var count = div(size(g.x(0)), size(g.y()));
+  spread(g, div(g.dy(), apply("cast", {count, g.dy()})));
+}
+/// Equal values share the gradient.
+void grad_chosen(Grad& g) {
+  const Var hit = apply("cast", {apply("equal", {g.x(0), with_dims(g, g.y())}), g.dy()});
+  const Var share = div(with_dims(g, g.dy()), reduce_alike(g, "reduce_sum", hit));
+  g.dx(0, mul(hit, share));
+}
+/// The product of the others, also where some are zero.
+void grad_prod(Grad& g) {
+  const Var x = g.x(0);
+  const Var zero = g.number(0, x), one = g.number(1, x);
+  const Var is_zero = apply("equal", {x, zero});
+  const Var others = apply("where", {is_zero, one, x});
+  const Var product = reduce_alike(g, "reduce_prod", others);
+  const Var zeros = reduce_alike(g, "reduce_sum", apply("cast", {is_zero, x}));
+  const Var alone = apply("where", {apply("equal", {zeros, one}), product, zero});
+  const Var none = apply("where", {apply("equal", {zeros, zero}), div(product, others), zero});
+  g.dx(0, mul(with_dims(g, g.dy()), apply("where", {is_zero, alone, none})));
+}
+void grad_l1(Grad& g) { g.dx(0, mul(with_dims(g, g.dy()), unary("sign", g.x(0)))); }
+/// Zero at a length of zero.
+void grad_l2(Grad& g) {
+  const Var zero = g.number(0, g.y());
+  const Var scale = apply("where", {apply("equal", {g.y(), zero}), zero, div(g.dy(), g.y())});
+  g.dx(0, mul(with_dims(g, scale), g.x(0)));
+}
+void grad_log_sum(Grad& g) { spread(g, div(g.dy(), unary("exp", g.y()))); }
+void grad_sum_square(Grad& g) { g.dx(0, mul(with_dims(g, g.dy()), add(g.x(0), g.x(0)))); }
+void grad_log_sum_exp(Grad& g) {
+  const Var share = unary("exp", sub(g.x(0), with_dims(g, g.y())));
+  g.dx(0, mul(with_dims(g, g.dy()), share));
+}
+
 // ---- import rules ----
 
 /// The axes moved from an attribute to an input at opset 13 (sum) and 18.
@@ -193,41 +247,47 @@ void paddle_mean(ImportNode& n) {
 }
 
 template <class Kinds, template <class> class R>
-OpDef reduction(std::string_view name, std::vector<Import> imports) {
+OpDef reduction(std::string_view name, void (*grad)(Grad&), std::vector<Import> imports) {
   return {.name = name,
           .max_inputs = 2,
           .infer = infer_reduce<Kinds>,
           .forward = forward_reduce<Kinds, R>,
+          .grad = grad,
           .imports = std::move(imports)};
 }
 
 }  // namespace
 
-const std::vector<OpDef> reduce_ops = {
-    reduction<Numbers, Mean>("reduce_mean", {{"onnx:ReduceMean", onnx_reduce<"reduce_mean">},
-                                             {"paddle:reduce_mean", paddle_reduce<"reduce_mean">},
-                                             {"paddle:mean", paddle_mean}}),
-    reduction<Numbers, Total>("reduce_sum", {{"onnx:ReduceSum", onnx_reduce<"reduce_sum">},
-                                             {"paddle:reduce_sum", paddle_reduce<"reduce_sum">}}),
-    reduction<Everything, Max>("reduce_max", {{"onnx:ReduceMax", onnx_reduce<"reduce_max">},
-                                              {"paddle:reduce_max", paddle_reduce<"reduce_max">},
-                                              {"paddle:reduce_any", paddle_reduce<"reduce_max">}}),
-    reduction<Everything, Min>("reduce_min", {{"onnx:ReduceMin", onnx_reduce<"reduce_min">},
-                                              {"paddle:reduce_min", paddle_reduce<"reduce_min">},
-                                              {"paddle:reduce_all", paddle_reduce<"reduce_min">}}),
-    reduction<Numbers, Product>("reduce_prod",
+extern const std::vector<OpDef> reduce_ops = {
+    reduction<Numbers, Mean>("reduce_mean", grad_mean,
+                             {{"onnx:ReduceMean", onnx_reduce<"reduce_mean">},
+                              {"paddle:reduce_mean", paddle_reduce<"reduce_mean">},
+                              {"paddle:mean", paddle_mean}}),
+    reduction<Numbers, Total>("reduce_sum", grad_sum,
+                              {{"onnx:ReduceSum", onnx_reduce<"reduce_sum">},
+                               {"paddle:reduce_sum", paddle_reduce<"reduce_sum">}}),
+    reduction<Everything, Max>("reduce_max", grad_chosen,
+                               {{"onnx:ReduceMax", onnx_reduce<"reduce_max">},
+                                {"paddle:reduce_max", paddle_reduce<"reduce_max">},
+                                {"paddle:reduce_any", paddle_reduce<"reduce_max">}}),
+    reduction<Everything, Min>("reduce_min", grad_chosen,
+                               {{"onnx:ReduceMin", onnx_reduce<"reduce_min">},
+                                {"paddle:reduce_min", paddle_reduce<"reduce_min">},
+                                {"paddle:reduce_all", paddle_reduce<"reduce_min">}}),
+    reduction<Numbers, Product>("reduce_prod", grad_prod,
                                 {{"onnx:ReduceProd", onnx_reduce<"reduce_prod">},
                                  {"paddle:reduce_prod", paddle_reduce<"reduce_prod">}}),
-    reduction<Numbers, L1>("reduce_l1", {{"onnx:ReduceL1", onnx_reduce<"reduce_l1">}}),
-    reduction<Numbers, L2>("reduce_l2", {{"onnx:ReduceL2", onnx_reduce<"reduce_l2">}}),
-    reduction<Numbers, LogSum>("reduce_log_sum",
+    reduction<Numbers, L1>("reduce_l1", grad_l1, {{"onnx:ReduceL1", onnx_reduce<"reduce_l1">}}),
+    reduction<Numbers, L2>("reduce_l2", grad_l2, {{"onnx:ReduceL2", onnx_reduce<"reduce_l2">}}),
+    reduction<Numbers, LogSum>("reduce_log_sum", grad_log_sum,
                                {{"onnx:ReduceLogSum", onnx_reduce<"reduce_log_sum">}}),
-    reduction<Numbers, SumSquare>("reduce_sum_square",
+    reduction<Numbers, SumSquare>("reduce_sum_square", grad_sum_square,
                                   {{"onnx:ReduceSumSquare", onnx_reduce<"reduce_sum_square">}}),
     {.name = "reduce_log_sum_exp",
      .max_inputs = 2,
      .infer = infer_reduce<Numbers>,
      .forward = forward_log_sum_exp,
+     .grad = grad_log_sum_exp,
      .imports = {{"onnx:ReduceLogSumExp", onnx_reduce<"reduce_log_sum_exp">}}},
 };
 

@@ -6,6 +6,7 @@
 //  dimensions of 1 so that y's first dimension stands under dimension `axis` of x.
 #include <algorithm>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -116,6 +117,8 @@ std::vector<Spec> infer_align(const Infer& in) {
   return {{in.in(0).dtype, Shape(to)}};
 }
 
+void grad_view(Grad& g) { g.dx(0, reshape_as(g.dy(), g.x(0))); }
+
 // ---- import rules; Paddle's XShape outputs serve gradients only ----
 
 void onnx_reshape(ImportNode& n) {
@@ -164,12 +167,14 @@ OpDef view(std::string_view name, int min_inputs, int max_inputs,
           .spec_only = name == "align" ? 0b10U : 0U,
           .infer = infer,
           .forward = forward_same_bytes,
+          .grad = grad_view,
+          .settings = name == "align" ? 0b10U : 0U,
           .imports = std::move(imports)};
 }
 
 }  // namespace
 
-const std::vector<OpDef> reshape_ops = {
+extern const std::vector<OpDef> reshape_ops = {
     view("reshape", 2, 2, infer_reshape,
          {{"onnx:Reshape", onnx_reshape},
           {"paddle:reshape", paddle_reshape},

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/nn.h"
 #include "runtime/ops/resize_axis.h"
 #include "runtime/ops/rules.h"
@@ -176,6 +177,61 @@ void forward_resize(const Call& call) {
   fill_outside(call.attrs, p, y);
 }
 
+void grad_resize(Grad& g) {
+  g.dx(0, apply("resize_grad", {g.dy(), g.x(0), g.x(1), g.x(2), g.x(3)}, g.attrs));
+}
+
+/// resize_grad(dy, x, roi?, scales?, sizes?) -> dx: each new element gives its gradient back to the
+/// old ones that made it. Of x only the shape matters.
+std::vector<Spec> infer_grad(const Infer& infer) {
+  auto has = [&](size_t i) { return infer.has(i + 1) && infer.in(i + 1).shape.numel() > 0; };
+  const Spec& x = infer.in(1);
+  const Plan p = plan(infer.attrs, x.shape, has,
+                      [&](size_t i) -> const Tensor& { return infer.value(i + 1); });
+  real_input(infer, 0);
+  want(infer, 0, {x.dtype, p.out});
+  return {x};
+}
+
+template <class T>
+void resize_grad(const Call& call, const Plan& p) {
+  Tensor masked = call.x(0).clone();
+  Attrs outside = call.attrs;
+  outside.set("extrapolation_value", 0.0);
+  fill_outside(outside, p, masked);
+  Shape shape = masked.shape();
+  std::vector<T> dy(masked.data<T>(), masked.data<T>() + masked.numel());
+  for (size_t k = p.axes.size(); k-- > 0;) {
+    const ResizeAxis& a = p.axes[k];
+    const ResizeTable table = resize_table(call.attrs, a);
+    const AxisView v(shape, a.axis);
+    shape[a.axis] = a.in;
+    std::vector<T> dx(static_cast<size_t>(shape.numel()));
+    parallel(v.outer, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        for (int64_t i = 0; i < v.length; ++i) {
+          const T* from = dy.data() + (o * v.length + i) * v.inner;
+          for (int64_t t = i * table.taps; t < (i + 1) * table.taps; ++t) {
+            const auto at = static_cast<size_t>(t);
+            const T w = table.weight.empty() ? T{1} : static_cast<T>(table.weight[at]);
+            T* to = dx.data() + (o * a.in + table.index[at]) * v.inner;
+            for (int64_t j = 0; w != 0 && j < v.inner; ++j) to[j] += w * from[j];
+          }
+        }
+      }
+    });
+    dy.swap(dx);
+  }
+  std::copy(dy.begin(), dy.end(), call.y().data<T>());
+}
+
+void forward_grad(const Call& call) {
+  auto has = [&](size_t i) { return call.has(i + 1) && call.x(i + 1).numel() > 0; };
+  const Plan p = plan(call.attrs, call.y().shape(), has,
+                      [&](size_t i) -> const Tensor& { return call.x(i + 1); });
+  dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() { resize_grad<T>(call, p); });
+}
+
 /// Opset 10 and Upsample knew scales only, and coordinates without offset.
 void onnx_old(ImportNode& n, const char* nearest, size_t input) {
   Attrs attrs{{"mode", n.attrs.s("mode", "nearest")},
@@ -255,18 +311,29 @@ void paddle_interp(ImportNode& n) {
 
 }  // namespace
 
-const OpDef resize_op = {.name = "resize",
-                         .max_inputs = 4,
-                         .infer = infer_resize,
-                         .forward = forward_resize,
-                         .imports = {{"onnx:Resize", onnx_resize},
-                                     {"onnx:Upsample", onnx_upsample},
-                                     {"paddle:nearest_interp", paddle_interp},
-                                     {"paddle:nearest_interp_v2", paddle_interp},
-                                     {"paddle:bilinear_interp", paddle_interp},
-                                     {"paddle:bilinear_interp_v2", paddle_interp},
-                                     {"paddle:bicubic_interp_v2", paddle_interp},
-                                     {"paddle:linear_interp_v2", paddle_interp},
-                                     {"paddle:trilinear_interp_v2", paddle_interp}}};
+extern const OpDef resize_op = {.name = "resize",
+                                .max_inputs = 4,
+                                .infer = infer_resize,
+                                .forward = forward_resize,
+                                .grad = grad_resize,
+                                .settings = 0b110,
+                                .imports = {{"onnx:Resize", onnx_resize},
+                                            {"onnx:Upsample", onnx_upsample},
+                                            {"paddle:nearest_interp", paddle_interp},
+                                            {"paddle:nearest_interp_v2", paddle_interp},
+                                            {"paddle:bilinear_interp", paddle_interp},
+                                            {"paddle:bilinear_interp_v2", paddle_interp},
+                                            {"paddle:bicubic_interp_v2", paddle_interp},
+                                            {"paddle:linear_interp_v2", paddle_interp},
+                                            {"paddle:trilinear_interp_v2", paddle_interp}}};
+
+extern const OpDef resize_grad_op = {.name = "resize_grad",
+                                     .min_inputs = 2,
+                                     .max_inputs = 5,
+                                     .spec_only = 0b10,
+                                     .infer = infer_grad,
+                                     .forward = widened<forward_grad>,
+                                     .no_grad = "second derivatives of resize are not written",
+                                     .settings = 0b1110};
 
 }  // namespace hub

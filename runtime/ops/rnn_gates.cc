@@ -31,23 +31,50 @@ constexpr Known known[] = {{"sigmoid", Kind::sigmoid, 0, 0, 0},
 
 }  // namespace
 
-float GateFunction::operator()(float x) const {
-  if (clip > 0) x = std::clamp(x, -clip, clip);
+template <class T>
+T GateFunction::operator()(T x) const {
+  const T a = alpha, b = beta, limit = clip;
+  if (limit > 0) x = std::clamp(x, -limit, limit);
   switch (kind) {
     case Kind::sigmoid: return 1 / (1 + std::exp(-x));
     case Kind::tanh: return std::tanh(x);
-    case Kind::relu: return std::max(x, 0.0F);
-    case Kind::affine: return alpha * x + beta;
-    case Kind::leaky_relu: return x < 0 ? alpha * x : x;
-    case Kind::thresholded_relu: return x > alpha ? x : 0;
-    case Kind::scaled_tanh: return alpha * std::tanh(beta * x);
-    case Kind::hard_sigmoid: return std::clamp(alpha * x + beta, 0.0F, 1.0F);
-    case Kind::elu: return x < 0 ? alpha * std::expm1(x) : x;
+    case Kind::relu: return std::max(x, T{0});
+    case Kind::affine: return a * x + b;
+    case Kind::leaky_relu: return x < 0 ? a * x : x;
+    case Kind::thresholded_relu: return x > a ? x : 0;
+    case Kind::scaled_tanh: return a * std::tanh(b * x);
+    case Kind::hard_sigmoid: return std::clamp(a * x + b, T{0}, T{1});
+    case Kind::elu: return x < 0 ? a * std::expm1(x) : x;
     case Kind::softsign: return x / (1 + std::fabs(x));
     case Kind::softplus: return x > 20 ? x : std::log1p(std::exp(x));
   }
   return x;
 }
+template float GateFunction::operator()(float) const;
+template double GateFunction::operator()(double) const;
+
+template <class T>
+T GateFunction::slope(T x) const {
+  const T a = alpha, b = beta, limit = clip;
+  if (limit > 0 && (x < -limit || x > limit)) return 0;
+  const T y = (*this)(x);
+  switch (kind) {
+    case Kind::sigmoid: return y * (1 - y);
+    case Kind::tanh: return 1 - y * y;
+    case Kind::relu: return x > 0 ? 1 : 0;
+    case Kind::affine: return a;
+    case Kind::leaky_relu: return x < 0 ? a : 1;
+    case Kind::thresholded_relu: return x > a ? 1 : 0;
+    case Kind::scaled_tanh: return b * (a - y * y / a);
+    case Kind::hard_sigmoid: return a * x + b > 0 && a * x + b < 1 ? a : 0;
+    case Kind::elu: return x < 0 ? y + a : 1;
+    case Kind::softsign: return 1 / ((1 + std::fabs(x)) * (1 + std::fabs(x)));
+    case Kind::softplus: return 1 / (1 + std::exp(-x));
+  }
+  return 1;
+}
+template float GateFunction::slope(float) const;
+template double GateFunction::slope(double) const;
 
 std::vector<std::vector<GateFunction>> gate_functions(const Attrs& attrs,
                                                       const std::vector<std::string>& defaults,

@@ -25,7 +25,11 @@ struct GateFunction {
   Kind kind = Kind::sigmoid;
   float alpha = 0, beta = 0;
   float clip = 0;  ///< of the argument, to [-clip, clip]; 0: none
-  float operator()(float x) const;
+  template <class T>
+  T operator()(T x) const;
+  /// The derivative at x.
+  template <class T>
+  T slope(T x) const;
 };
 
 /// activations, activation_alpha, activation_beta, clip: `defaults.size()` functions for each of

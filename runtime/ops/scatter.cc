@@ -4,6 +4,7 @@
 //  replaced; scatter_nd(x, indices, updates): indices[…, k] name the first k dimensions.
 #include <algorithm>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/rules.h"
 
@@ -100,24 +101,62 @@ void forward_scatter_nd(const Call& call) {
   });
 }
 
+/// `gather` with attributes `at` reads what `scatter` writes. Where updates are placed one over the
+/// other ("none") each gets the gradient of the place; equals of "min" and "max" share it.
+void grad_scatter(Grad& g, std::string_view scatter, std::string_view gather, const Attrs& at) {
+  const auto how = g.attrs.s("reduction", "none");
+  const Var indices = g.x(1);
+  auto scattered = [&](Var x, Var updates, const char* reduction) {
+    Attrs attrs = at;
+    attrs.set("reduction", reduction);
+    return apply(scatter, {x, indices, updates}, attrs);
+  };
+  auto gathered = [&](Var x) { return apply(gather, {x, indices}, at); };
+  if (how == "none") {
+    g.dx(0, scattered(g.dy(), g.zeros(g.x(2)), "none"));
+    g.dx(2, gathered(g.dy()));
+  } else if (how == "add") {
+    g.dx(0, g.dy());
+    g.dx(2, gathered(g.dy()));
+  } else if (how == "mul") {
+    g.dx(0, scattered(g.dy(), g.x(2), "mul"));
+    g.dx(2, div(gathered(mul(g.dy(), g.y())), g.x(2)));
+  } else {
+    const Var kept = apply("equal", {g.x(0), g.y()});
+    const Var placed = apply("equal", {g.x(2), gathered(g.y())});
+    const Var hits =
+        scattered(apply("cast", {kept, g.dy()}), apply("cast", {placed, g.dy()}), "add");
+    const Var share = div(g.dy(), hits);
+    const Var zero = g.number(0, g.dy());
+    g.dx(0, apply("where", {kept, share, zero}));
+    g.dx(2, apply("where", {placed, gathered(share), zero}));
+  }
+}
+void grad_scatter_elements(Grad& g) {
+  grad_scatter(g, "scatter_elements", "gather_elements", {{"axis", g.attrs.i("axis", 0)}});
+}
+void grad_scatter_nd(Grad& g) { grad_scatter(g, "scatter_nd", "gather_nd", {}); }
+
 }  // namespace
 
-const OpDef scatter_elements_op = {
+extern const OpDef scatter_elements_op = {
     .name = "scatter_elements",
     .min_inputs = 3,
     .max_inputs = 3,
     .infer = infer_scatter_elements,
     .forward = forward_scatter_elements,
+    .grad = grad_scatter_elements,
     .imports = {{"onnx:ScatterElements", onnx_same<"scatter_elements">},
                 {"onnx:Scatter", onnx_same<"scatter_elements">}},
 };
 
-const OpDef scatter_nd_op = {
+extern const OpDef scatter_nd_op = {
     .name = "scatter_nd",
     .min_inputs = 3,
     .max_inputs = 3,
     .infer = infer_scatter_nd,
     .forward = forward_scatter_nd,
+    .grad = grad_scatter_nd,
     .imports = {{"onnx:ScatterND", onnx_same<"scatter_nd">}},
 };
 

@@ -38,19 +38,21 @@ void paddle_size(ImportNode& n) { n.out("Out", apply("size", {n.need("Input")}))
 
 }  // namespace
 
-const OpDef shape_op = {
+extern const OpDef shape_op = {
     .name = "shape",
     .spec_only = 0b1,
     .infer = infer_shape,
     .forward = forward_shape,
+    .settings = 0b1,
     .imports = {{"onnx:Shape", onnx_same<"shape">}, {"paddle:shape", paddle_shape}},
 };
 
-const OpDef size_op = {
+extern const OpDef size_op = {
     .name = "size",
     .spec_only = 0b1,
     .infer = infer_size,
     .forward = forward_size,
+    .settings = 0b1,
     .imports = {{"onnx:Size", onnx_same<"size">}, {"paddle:size", paddle_size}},
 };
 

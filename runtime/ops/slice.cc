@@ -1,9 +1,12 @@
 // slice(x, starts, ends, axes?, steps?): along each axis named (the first ones when axes is absent)
 // every step-th element from start up to end, not included. Bounds count from the back when
 // negative and are limited to the dimension.
+// slice_grad(dy, like, starts, ends, axes?, steps?): the elements of a slice of something shaped
+// like `like` back at their places, zeros elsewhere.
 #include <algorithm>
 #include <limits>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -53,26 +56,61 @@ std::array<Range, Shape::max_rank> ranges(const Shape& shape, Lists lists) {
   return out;
 }
 
+/// The shape of a slice of `shape` as inputs `first` to `first` + 3 say.
+Shape sliced(const Infer& in, Shape shape, size_t first) {
+  const auto r = ranges(shape, {ints_of(in, first), ints_of(in, first + 1),
+                                ints_of(in, first + 2, {}), ints_of(in, first + 3, {})});
+  for (size_t d = 0; d < shape.rank(); ++d) shape[d] = r[d].count;
+  return shape;
+}
+
+/// Where the slice lies in something of `shape`.
+Walk<1> walk_of(const Call& call, const Shape& shape, size_t first) {
+  auto list = [&](size_t i) { return call.has(i) ? call.x(i).to_ints() : std::vector<int64_t>{}; };
+  const auto r = ranges(shape, {list(first), list(first + 1), list(first + 2), list(first + 3)});
+  Walk<1> walk{shape, {strides_of(shape)}};
+  for (size_t d = 0; d < shape.rank(); ++d) {
+    walk.shape[d] = r[d].count;
+    walk.start[0] += r[d].start * walk.strides[0][d];
+    walk.strides[0][d] *= r[d].step;
+  }
+  return walk;
+}
+
 std::vector<Spec> infer_slice(const Infer& in) {
-  Spec out = in.in(0);
-  const auto r =
-      ranges(out.shape, {ints_of(in, 1), ints_of(in, 2), ints_of(in, 3, {}), ints_of(in, 4, {})});
-  for (size_t d = 0; d < out.shape.rank(); ++d) out.shape[d] = r[d].count;
-  return {out};
+  return {{in.in(0).dtype, sliced(in, in.in(0).shape, 1)}};
 }
 
 void forward_slice(const Call& call) {
-  auto list = [&](size_t i) { return call.has(i) ? call.x(i).to_ints() : std::vector<int64_t>{}; };
-  const Shape& shape = call.x(0).shape();
-  const auto r = ranges(shape, {list(1), list(2), list(3), list(4)});
-  Strides strides = strides_of(shape);
-  int64_t start = 0;
-  for (size_t d = 0; d < shape.rank(); ++d) {
-    start += r[d].start * strides[d];
-    strides[d] *= r[d].step;
-  }
-  copy_strided(call.x(0), start, strides, call.y());
+  const Walk<1> walk = walk_of(call, call.x(0).shape(), 1);
+  copy_strided(call.x(0), walk.start[0], walk.strides[0], call.y());
 }
+
+void grad_slice(Grad& g) {
+  g.dx(0, apply("slice_grad", {g.dy(), g.x(0), g.x(1), g.x(2), g.x(3), g.x(4)}));
+}
+
+std::vector<Spec> infer_slice_grad(const Infer& in) {
+  const Shape part = sliced(in, in.in(1).shape, 2);
+  if (in.in(0).shape != part)
+    fail(Code::refused, "the gradient is ", in.in(0).str(), ", wanted ", part.str());
+  return {{in.in(0).dtype, in.in(1).shape}};
+}
+
+void forward_slice_grad(const Call& call) {
+  Tensor& y = call.y();
+  std::fill_n(y.data<std::byte>(), y.bytes(), std::byte{0});
+  const Walk<1> walk = walk_of(call, y.shape(), 2);
+  dispatch_size(y.dtype(), [&]<class T>() {
+    const T* from = call.x(0).data<T>();
+    T* to = y.data<T>();
+    each_row(walk, [&](int64_t row, int64_t n, auto at, auto step) {
+      for (int64_t i = 0; i < n; ++i) to[at[0] + i * step[0]] = from[row + i];
+    });
+  });
+}
+
+void grad_slice_grad(Grad& g) { g.dx(0, apply("slice", {g.dy(), g.x(2), g.x(3), g.x(4), g.x(5)})); }
 
 // ---- import rules ----
 
@@ -97,15 +135,27 @@ void paddle_slice(ImportNode& n) {
 
 }  // namespace
 
-const OpDef slice_op = {
+extern const OpDef slice_op = {
     .name = "slice",
     .min_inputs = 3,
     .max_inputs = 5,
     .infer = infer_slice,
     .forward = forward_slice,
+    .grad = grad_slice,
     .imports = {{"onnx:Slice", onnx_slice},
                 {"paddle:slice", paddle_slice},
                 {"paddle:strided_slice", paddle_slice}},
+};
+
+extern const OpDef slice_grad_op = {
+    .name = "slice_grad",
+    .min_inputs = 4,
+    .max_inputs = 6,
+    .spec_only = 0b10,
+    .infer = infer_slice_grad,
+    .forward = forward_slice_grad,
+    .grad = grad_slice_grad,
+    .settings = 0b10,
 };
 
 }  // namespace hub

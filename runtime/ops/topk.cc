@@ -5,9 +5,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
+
+extern const OpDef topk_op;
+
 namespace {
 
 std::vector<Spec> infer_topk(const Infer& in) {
@@ -60,6 +64,13 @@ void forward_topk(const Call& call) {
   });
 }
 
+void grad_topk(Grad& g) {
+  if (!g.dy(0)) return;
+  const Var indices = g.y(1) ? g.y(1) : apply(topk_op, {g.x(0), g.x(1)}, g.attrs, 2)[1];
+  g.dx(0, apply("scatter_elements", {g.zeros(g.x(0)), indices, g.dy(0)},
+                {{"axis", g.attrs.i("axis", -1)}}));
+}
+
 // ---- import rules ----
 
 void onnx_topk(ImportNode& n) {
@@ -82,13 +93,14 @@ void paddle_topk(ImportNode& n) {
 
 }  // namespace
 
-const OpDef topk_op = {
+extern const OpDef topk_op = {
     .name = "topk",
     .min_inputs = 2,
     .max_inputs = 2,
     .outputs = 2,
     .infer = infer_topk,
     .forward = forward_topk,
+    .grad = grad_topk,
     .imports = {{"onnx:TopK", onnx_topk},
                 {"paddle:top_k", paddle_topk},
                 {"paddle:top_k_v2", paddle_topk}},

@@ -2,6 +2,7 @@
 // reversed.
 #include <numeric>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -34,16 +35,26 @@ void forward_transpose(const Call& call) {
   copy_strided(call.x(0), 0, strides, call.y());
 }
 
+void grad_transpose(Grad& g) {
+  if (!g.attrs.has("perm")) return g.dx(0, apply("transpose", {g.dy()}));
+  const auto perm = g.attrs.ints("perm");
+  std::vector<int64_t> back(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i)
+    back.at(axis_of(perm[i], perm.size())) = static_cast<int64_t>(i);
+  g.dx(0, transpose(g.dy(), back));
+}
+
 void paddle_transpose(ImportNode& n) {
   n.out("Out", apply("transpose", {n.need("X")}, {{"perm", n.attrs.ints("axis")}}));
 }
 
 }  // namespace
 
-const OpDef transpose_op = {
+extern const OpDef transpose_op = {
     .name = "transpose",
     .infer = infer_transpose,
     .forward = forward_transpose,
+    .grad = grad_transpose,
     .imports = {{"onnx:Transpose", onnx_same<"transpose">},
                 {"paddle:transpose", paddle_transpose},
                 {"paddle:transpose2", paddle_transpose}},

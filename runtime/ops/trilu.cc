@@ -2,6 +2,7 @@
 // above its k-th diagonal.
 #include <algorithm>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -34,6 +35,8 @@ void forward_trilu(const Call& call) {
   });
 }
 
+void grad_trilu(Grad& g) { g.dx(0, apply("trilu", {g.dy(), g.x(1)}, g.attrs)); }
+
 void paddle_tril_triu(ImportNode& n) {
   const int64_t upper = n.attrs.i("lower", 1) == 0;
   n.out("Out",
@@ -42,11 +45,12 @@ void paddle_tril_triu(ImportNode& n) {
 
 }  // namespace
 
-const OpDef trilu_op = {
+extern const OpDef trilu_op = {
     .name = "trilu",
     .max_inputs = 2,
     .infer = infer_trilu,
     .forward = forward_trilu,
+    .grad = grad_trilu,
     .imports = {{"onnx:Trilu", onnx_same<"trilu">}, {"paddle:tril_triu", paddle_tril_triu}},
 };
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "runtime/ops/rules.h"
+#include "runtime/ops/slope.h"
 
 namespace hub {
 namespace {
@@ -119,6 +120,102 @@ void forward_isinf(const Call& call) {
                     [=](auto v) { return std::isinf(v) && (v > 0 ? positive : negative_too); });
 }
 
+// ---- gradients ----
+
+Var square(Var x) { return mul(x, x); }
+Var square_root_of(Var x) { return unary("sqrt", x); }
+Var one_minus_square(Grad& g) { return sub(g.number(1, g.x(0)), square(g.x(0))); }
+Var one_plus_square(Grad& g, Var v) { return add(g.number(1, v), square(v)); }
+
+void grad_abs(Grad& g) { g.dx(0, mul(g.dy(), unary("sign", g.x(0)))); }
+void grad_neg(Grad& g) { g.dx(0, neg(g.dy())); }
+void grad_exp(Grad& g) { g.dx(0, mul(g.dy(), g.y())); }
+void grad_log(Grad& g) { g.dx(0, div(g.dy(), g.x(0))); }
+void grad_sqrt(Grad& g) { g.dx(0, div(mul(g.dy(), g.number(0.5, g.dy())), g.y())); }
+void grad_reciprocal(Grad& g) { g.dx(0, neg(mul(g.dy(), square(g.y())))); }
+void grad_erf(Grad& g) {
+  const Var bell = unary("exp", neg(square(g.x(0))));
+  g.dx(0, mul(g.dy(), mul(bell, g.number(1.1283791670955126, g.dy()))));
+}
+void grad_sin(Grad& g) { g.dx(0, mul(g.dy(), unary("cos", g.x(0)))); }
+void grad_cos(Grad& g) { g.dx(0, neg(mul(g.dy(), unary("sin", g.x(0))))); }
+void grad_tan(Grad& g) { g.dx(0, mul(g.dy(), one_plus_square(g, g.y()))); }
+void grad_asin(Grad& g) { g.dx(0, div(g.dy(), square_root_of(one_minus_square(g)))); }
+void grad_acos(Grad& g) { g.dx(0, neg(div(g.dy(), square_root_of(one_minus_square(g))))); }
+void grad_atan(Grad& g) { g.dx(0, div(g.dy(), one_plus_square(g, g.x(0)))); }
+void grad_sinh(Grad& g) { g.dx(0, mul(g.dy(), unary("cosh", g.x(0)))); }
+void grad_cosh(Grad& g) { g.dx(0, mul(g.dy(), unary("sinh", g.x(0)))); }
+void grad_asinh(Grad& g) { g.dx(0, div(g.dy(), square_root_of(one_plus_square(g, g.x(0))))); }
+void grad_acosh(Grad& g) { g.dx(0, div(g.dy(), square_root_of(neg(one_minus_square(g))))); }
+void grad_atanh(Grad& g) { g.dx(0, div(g.dy(), one_minus_square(g))); }
+void grad_softplus(Grad& g) { g.dx(0, mul(g.dy(), unary("sigmoid", g.x(0)))); }
+void grad_softsign(Grad& g) {
+  g.dx(0, div(g.dy(), square(add(g.number(1, g.dy()), unary("abs", g.x(0))))));
+}
+
+/// By the operator that gives the slope from the output, or from the input.
+template <Literal op>
+void grad_by_output(Grad& g) {
+  g.dx(0, apply(op.view(), {g.y(), g.dy()}));
+}
+template <Literal op>
+void grad_by_input(Grad& g) {
+  g.dx(0, apply(op.view(), {g.x(0), g.dy()}, g.attrs));
+}
+
+// relu_grad(y, dy), sigmoid_grad(y, dy), tanh_grad(y, dy), hard_swish_grad(x, dy), gelu_grad(x, dy)
+// with gelu's `approximate`.
+void forward_relu_grad(const Call& call) {
+  map_slope(call, [](auto y, auto dy) { return y > 0 ? dy : decltype(dy){0}; });
+}
+void grad_relu_grad(Grad& g) { g.dx(1, apply("relu_grad", {g.x(0), g.dy()})); }
+
+void forward_sigmoid_grad(const Call& call) {
+  map_slope(call, [](auto y, auto dy) { return dy * y * (1 - y); });
+}
+void grad_sigmoid_grad(Grad& g) {
+  const Var y = g.x(0);
+  g.dx(0, mul(mul(g.dy(), g.x(1)), sub(g.number(1, y), add(y, y))));
+  g.dx(1, apply("sigmoid_grad", {y, g.dy()}));
+}
+
+void forward_tanh_grad(const Call& call) {
+  map_slope(call, [](auto y, auto dy) { return dy * (1 - y * y); });
+}
+void grad_tanh_grad(Grad& g) {
+  const Var y = g.x(0);
+  g.dx(0, neg(mul(mul(g.dy(), g.x(1)), add(y, y))));
+  g.dx(1, apply("tanh_grad", {y, g.dy()}));
+}
+
+void forward_hard_swish_grad(const Call& call) {
+  map_slope(call, [](auto x, auto dy) {
+    using V = decltype(x);
+    return x <= -3 ? V{0} : x < 3 ? dy * (x / 3 + V{0.5}) : dy;
+  });
+}
+
+void forward_gelu_grad(const Call& call) {
+  if (call.attrs.s("approximate", "none") == "tanh") {
+    return map_slope(call, [](auto x, auto dy) {
+      using V = decltype(x);
+      constexpr V root = V{0.79788456080286536};
+      constexpr V cubic = V{0.044715};
+      const V t = std::tanh(root * (x + cubic * x * x * x));
+      return dy * V{0.5} * (1 + t + x * (1 - t * t) * root * (1 + 3 * cubic * x * x));
+    });
+  }
+  map_slope(call, [](auto x, auto dy) {
+    using V = decltype(x);
+    const V below = V{0.5} * (1 + std::erf(x * V{0.70710678118654752}));
+    return dy * (below + x * std::exp(V{-0.5} * x * x) * V{0.39894228040143268});
+  });
+}
+
+constexpr std::string_view no_second = "second derivatives of it are not written";
+
+// ---- import rules ----
+
 void paddle_gelu(ImportNode& n) {
   const bool approximate = n.attrs.i("approximate", 0) != 0;
   n.out("Out", apply("gelu", {n.need("X")}, {{"approximate", approximate ? "tanh" : "none"}}));
@@ -146,10 +243,11 @@ void paddle_softplus(ImportNode& n) {
 }
 
 template <class Kinds, auto f>
-OpDef same(std::string_view name, std::vector<Import> imports) {
+OpDef same(std::string_view name, void (*grad)(Grad&), std::vector<Import> imports) {
   return {.name = name,
           .infer = infer_same<Kinds>,
           .forward = forward_map<Kinds, f>,
+          .grad = grad,
           .imports = std::move(imports)};
 }
 template <class Kinds, auto f>
@@ -157,6 +255,7 @@ OpDef predicate(std::string_view name, std::vector<Import> imports) {
   return {.name = name,
           .infer = infer_predicate<Kinds>,
           .forward = forward_predicate<Kinds, f>,
+          .grad = zero_gradient,
           .imports = std::move(imports)};
 }
 
@@ -164,60 +263,73 @@ using Signed = decltype(Floats{} + Types<int8_t, int16_t, int32_t, int64_t>{});
 
 }  // namespace
 
-const std::vector<OpDef> unary_ops = {
-    same<Numbers, absolute>("abs",
+extern const std::vector<OpDef> unary_ops = {
+    same<Numbers, absolute>("abs", grad_abs,
                             {{"onnx:Abs", onnx_same<"abs">}, {"paddle:abs", paddle_unary<"abs">}}),
-    same<Signed, negative>("neg", {{"onnx:Neg", onnx_same<"neg">}}),
-    same<Numbers, sign>("sign",
+    same<Signed, negative>("neg", grad_neg, {{"onnx:Neg", onnx_same<"neg">}}),
+    same<Numbers, sign>("sign", zero_gradient,
                         {{"onnx:Sign", onnx_same<"sign">}, {"paddle:sign", paddle_unary<"sign">}}),
-    same<Signed, relu>("relu",
+    same<Signed, relu>("relu", grad_by_output<"relu_grad">,
                        {{"onnx:Relu", onnx_same<"relu">}, {"paddle:relu", paddle_unary<"relu">}}),
     same<Floats, exponential>(
-        "exp", {{"onnx:Exp", onnx_same<"exp">}, {"paddle:exp", paddle_unary<"exp">}}),
-    same<Floats, logarithm>("log",
+        "exp", grad_exp, {{"onnx:Exp", onnx_same<"exp">}, {"paddle:exp", paddle_unary<"exp">}}),
+    same<Floats, logarithm>("log", grad_log,
                             {{"onnx:Log", onnx_same<"log">}, {"paddle:log", paddle_unary<"log">}}),
     same<Floats, square_root>(
-        "sqrt", {{"onnx:Sqrt", onnx_same<"sqrt">}, {"paddle:sqrt", paddle_unary<"sqrt">}}),
-    same<Floats, reciprocal>("reciprocal", {{"onnx:Reciprocal", onnx_same<"reciprocal">},
-                                            {"paddle:reciprocal", paddle_unary<"reciprocal">},
-                                            {"paddle:rsqrt", paddle_rsqrt}}),
+        "sqrt", grad_sqrt,
+        {{"onnx:Sqrt", onnx_same<"sqrt">}, {"paddle:sqrt", paddle_unary<"sqrt">}}),
+    same<Floats, reciprocal>("reciprocal", grad_reciprocal,
+                             {{"onnx:Reciprocal", onnx_same<"reciprocal">},
+                              {"paddle:reciprocal", paddle_unary<"reciprocal">},
+                              {"paddle:rsqrt", paddle_rsqrt}}),
     same<Floats, error_function>(
-        "erf", {{"onnx:Erf", onnx_same<"erf">}, {"paddle:erf", paddle_unary<"erf">}}),
+        "erf", grad_erf, {{"onnx:Erf", onnx_same<"erf">}, {"paddle:erf", paddle_unary<"erf">}}),
     same<Floats, floor>(
-        "floor", {{"onnx:Floor", onnx_same<"floor">}, {"paddle:floor", paddle_unary<"floor">}}),
+        "floor", zero_gradient,
+        {{"onnx:Floor", onnx_same<"floor">}, {"paddle:floor", paddle_unary<"floor">}}),
     same<Floats, ceiling>(
-        "ceil", {{"onnx:Ceil", onnx_same<"ceil">}, {"paddle:ceil", paddle_unary<"ceil">}}),
-    same<Floats, round_even>("round",
+        "ceil", zero_gradient,
+        {{"onnx:Ceil", onnx_same<"ceil">}, {"paddle:ceil", paddle_unary<"ceil">}}),
+    same<Floats, round_even>("round", zero_gradient,
                              {{"onnx:Round", onnx_same<"round">}, {"paddle:round", paddle_round}}),
-    same<Floats, sine>("sin",
+    same<Floats, sine>("sin", grad_sin,
                        {{"onnx:Sin", onnx_same<"sin">}, {"paddle:sin", paddle_unary<"sin">}}),
-    same<Floats, cosine>("cos",
+    same<Floats, cosine>("cos", grad_cos,
                          {{"onnx:Cos", onnx_same<"cos">}, {"paddle:cos", paddle_unary<"cos">}}),
-    same<Floats, tangent>("tan",
+    same<Floats, tangent>("tan", grad_tan,
                           {{"onnx:Tan", onnx_same<"tan">}, {"paddle:tan", paddle_unary<"tan">}}),
     same<Floats, arc_sine>(
-        "asin", {{"onnx:Asin", onnx_same<"asin">}, {"paddle:asin", paddle_unary<"asin">}}),
+        "asin", grad_asin,
+        {{"onnx:Asin", onnx_same<"asin">}, {"paddle:asin", paddle_unary<"asin">}}),
     same<Floats, arc_cosine>(
-        "acos", {{"onnx:Acos", onnx_same<"acos">}, {"paddle:acos", paddle_unary<"acos">}}),
+        "acos", grad_acos,
+        {{"onnx:Acos", onnx_same<"acos">}, {"paddle:acos", paddle_unary<"acos">}}),
     same<Floats, arc_tangent>(
-        "atan", {{"onnx:Atan", onnx_same<"atan">}, {"paddle:atan", paddle_unary<"atan">}}),
-    same<Floats, sine_h>("sinh",
+        "atan", grad_atan,
+        {{"onnx:Atan", onnx_same<"atan">}, {"paddle:atan", paddle_unary<"atan">}}),
+    same<Floats, sine_h>("sinh", grad_sinh,
                          {{"onnx:Sinh", onnx_same<"sinh">}, {"paddle:sinh", paddle_unary<"sinh">}}),
     same<Floats, cosine_h>(
-        "cosh", {{"onnx:Cosh", onnx_same<"cosh">}, {"paddle:cosh", paddle_unary<"cosh">}}),
+        "cosh", grad_cosh,
+        {{"onnx:Cosh", onnx_same<"cosh">}, {"paddle:cosh", paddle_unary<"cosh">}}),
     same<Floats, tangent_h>(
-        "tanh", {{"onnx:Tanh", onnx_same<"tanh">}, {"paddle:tanh", paddle_unary<"tanh">}}),
-    same<Floats, arc_sine_h>("asinh", {{"onnx:Asinh", onnx_same<"asinh">}}),
-    same<Floats, arc_cosine_h>("acosh", {{"onnx:Acosh", onnx_same<"acosh">}}),
-    same<Floats, arc_tangent_h>("atanh", {{"onnx:Atanh", onnx_same<"atanh">}}),
-    same<Floats, sigmoid>("sigmoid", {{"onnx:Sigmoid", onnx_same<"sigmoid">},
-                                      {"paddle:sigmoid", paddle_unary<"sigmoid">}}),
-    same<Floats, softplus>("softplus", {{"onnx:Softplus", onnx_same<"softplus">},
-                                        {"paddle:softplus", paddle_softplus}}),
-    same<Floats, softsign>("softsign", {{"onnx:Softsign", onnx_same<"softsign">},
-                                        {"paddle:softsign", paddle_unary<"softsign">}}),
-    same<Floats, hard_swish>("hard_swish", {{"onnx:HardSwish", onnx_same<"hard_swish">},
-                                            {"paddle:hard_swish", paddle_hard_swish}}),
+        "tanh", grad_by_output<"tanh_grad">,
+        {{"onnx:Tanh", onnx_same<"tanh">}, {"paddle:tanh", paddle_unary<"tanh">}}),
+    same<Floats, arc_sine_h>("asinh", grad_asinh, {{"onnx:Asinh", onnx_same<"asinh">}}),
+    same<Floats, arc_cosine_h>("acosh", grad_acosh, {{"onnx:Acosh", onnx_same<"acosh">}}),
+    same<Floats, arc_tangent_h>("atanh", grad_atanh, {{"onnx:Atanh", onnx_same<"atanh">}}),
+    same<Floats, sigmoid>(
+        "sigmoid", grad_by_output<"sigmoid_grad">,
+        {{"onnx:Sigmoid", onnx_same<"sigmoid">}, {"paddle:sigmoid", paddle_unary<"sigmoid">}}),
+    same<Floats, softplus>(
+        "softplus", grad_softplus,
+        {{"onnx:Softplus", onnx_same<"softplus">}, {"paddle:softplus", paddle_softplus}}),
+    same<Floats, softsign>(
+        "softsign", grad_softsign,
+        {{"onnx:Softsign", onnx_same<"softsign">}, {"paddle:softsign", paddle_unary<"softsign">}}),
+    same<Floats, hard_swish>(
+        "hard_swish", grad_by_input<"hard_swish_grad">,
+        {{"onnx:HardSwish", onnx_same<"hard_swish">}, {"paddle:hard_swish", paddle_hard_swish}}),
     predicate<Types<bool>, logical_not>(
         "not", {{"onnx:Not", onnx_same<"not">}, {"paddle:logical_not", paddle_unary<"not">}}),
     predicate<Floats, is_nan>(
@@ -225,11 +337,18 @@ const std::vector<OpDef> unary_ops = {
     {.name = "isinf",
      .infer = infer_predicate<Floats>,
      .forward = forward_isinf,
+     .grad = zero_gradient,
      .imports = {{"onnx:IsInf", onnx_same<"isinf">}, {"paddle:isinf_v2", paddle_unary<"isinf">}}},
     {.name = "gelu",
      .infer = infer_gelu,
      .forward = forward_gelu,
+     .grad = grad_by_input<"gelu_grad">,
      .imports = {{"onnx:Gelu", onnx_same<"gelu">}, {"paddle:gelu", paddle_gelu}}},
+    slope("relu_grad", forward_relu_grad, grad_relu_grad),
+    slope("sigmoid_grad", forward_sigmoid_grad, grad_sigmoid_grad),
+    slope("tanh_grad", forward_tanh_grad, grad_tanh_grad),
+    slope("hard_swish_grad", forward_hard_swish_grad, nullptr, no_second),
+    slope("gelu_grad", forward_gelu_grad, nullptr, no_second),
 };
 
 }  // namespace hub

@@ -1,4 +1,5 @@
 // where(condition, a, b): a where the condition holds, b elsewhere; all three broadcast.
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -28,18 +29,25 @@ void forward_where(const Call& call) {
   });
 }
 
+void grad_where(Grad& g) {
+  const Var zero = g.number(0, g.dy());
+  g.dx(1, sum_to(apply("where", {g.x(0), g.dy(), zero}), g.x(1)));
+  g.dx(2, sum_to(apply("where", {g.x(0), zero, g.dy()}), g.x(2)));
+}
+
 void paddle_where(ImportNode& n) {
   n.out("Out", apply("where", {n.need("Condition"), n.need("X"), n.need("Y")}));
 }
 
 }  // namespace
 
-const OpDef where_op = {
+extern const OpDef where_op = {
     .name = "where",
     .min_inputs = 3,
     .max_inputs = 3,
     .infer = infer_where,
     .forward = forward_where,
+    .grad = grad_where,
     .imports = {{"onnx:Where", onnx_same<"where">}, {"paddle:where", paddle_where}},
 };
 

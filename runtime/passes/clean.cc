@@ -16,6 +16,8 @@ Uses::Uses(const Program& program)
     }
   }
   for (ValueId id : program.outputs) readers[static_cast<size_t>(id)].push_back(-1);
+  for (const State& s : program.states)
+    if (s.next != absent) readers[static_cast<size_t>(s.next)].push_back(-1);
 }
 
 int Uses::only_reader(ValueId id) const {
@@ -76,8 +78,12 @@ void remove_dead(Program& program) {
       id = source;
     }
   }
+  for (State& s : program.states)
+    if (s.next != absent) s.next = same[static_cast<size_t>(s.next)];
   std::vector<char> wanted(program.values.size(), 0);
   for (ValueId id : program.outputs) wanted[static_cast<size_t>(id)] = 1;
+  for (const State& s : program.states)
+    if (s.next != absent) wanted[static_cast<size_t>(s.next)] = 1;
   std::vector<OpCall> kept;
   for (size_t c = program.ops.size(); c-- > 0;) {
     OpCall& call = program.ops[c];

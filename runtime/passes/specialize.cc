@@ -4,6 +4,22 @@
 #include "runtime/passes/passes.h"
 
 namespace hub {
+namespace {
+
+/// expand_as, sum_to and the like to the shape that is there already: nothing happens.
+void drop_same_shape(Program& program, const std::vector<Spec>& specs) {
+  static const OpDef* const identity = find_op("identity");
+  for (OpCall& call : program.ops) {
+    if (!is(call, "expand_as") && !is(call, "sum_to") && !is(call, "reshape_as") &&
+        !is(call, "matmul_operand"))
+      continue;
+    if (specs[static_cast<size_t>(call.in[0])] != specs[static_cast<size_t>(call.out[0])]) continue;
+    call.op = identity;
+    call.in.resize(1);
+  }
+}
+
+}  // namespace
 
 bool specialize(Program& program, const std::vector<Spec>& inputs, std::vector<Spec>& specs) {
   // Numbers computed from shapes are few; larger results are left to the run.
@@ -12,6 +28,9 @@ bool specialize(Program& program, const std::vector<Spec>& inputs, std::vector<S
   std::vector<const Tensor*> known(program.values.size(), nullptr);
   for (size_t i = 0; i < inputs.size(); ++i) {
     specs[static_cast<size_t>(program.inputs[i])] = inputs[i];
+  }
+  for (const State& s : program.states) {
+    specs[static_cast<size_t>(s.value)] = program[s.value].declared;
   }
   for (size_t i = 0; i < program.values.size(); ++i) {
     if (program.values[i].constant) {
@@ -59,9 +78,13 @@ bool specialize(Program& program, const std::vector<Spec>& inputs, std::vector<S
     }
   }
   program.ops = std::move(kept);
+  drop_same_shape(program, specs);
   remove_dead(program);
   recover_patterns(program, specs);
+  fuse_norms(program, specs);
+  compute_again(program, specs);
   fuse_post(program, specs);
+  hoist_updates(program);
   return true;
 }
 

@@ -24,9 +24,16 @@ std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> shape_cases();
 std::vector<OpCase> index_cases();
 std::vector<OpCase> reduce_cases();
+std::vector<OpCase> optimizer_cases();
 std::vector<OpCase> network_cases();
 std::vector<OpCase> nn_cases();
 std::vector<OpCase> recurrent_cases();  ///< and resize
+std::vector<OpCase> gradient_cases();
+std::vector<OpCase> recurrent_gradient_cases();
+
+/// Rows of gradients and training operators in sizes that fill a device; only compared between
+/// devices, not part of op_cases(). `out` says how many outputs there are.
+std::vector<OpCase> training_cases();
 
 // For writing rows.
 inline Tensor f(const Shape& shape, const std::vector<float>& values) {

@@ -87,6 +87,7 @@ std::vector<OpCase> elementwise_cases() {
       {"cast", {{"to", "bool"}}, {odd}, {t<bool>({6}, {true, true, true, true, true, false})}});
   c.push_back({"cast", {{"to", "int8"}}, {i({300, -1})}, {t<int8_t>({2}, {44, -1})}});
   c.push_back({"cast", {{"to", "float32"}}, {i({300, -1})}, {f({2}, {300, -1})}});
+  c.push_back({"cast", {{"to", "float64"}}, {f({2}, {1.5F, -2})}, {t<double>({2}, {1.5, -2})}});
   c.push_back({"cast", {}, {i({3}), f(0)}, {f({1}, {3})}});
 
   binary(c, "add", {1, 2, inf}, {3, -4, 1}, f({3}, {4, -2, inf}));
@@ -141,6 +142,9 @@ std::vector<OpCase> elementwise_cases() {
                {t<uint64_t>({2}, {16, 4}), t<uint64_t>({2}, {1, 64})},
                {t<uint64_t>({2}, {8, 0})}});
 
+  c.push_back({"pow", {}, {f({3}, {-2, 0, 3}), i({2, 2, 2})}, {f({3}, {4, 0, 9})}});
+  c.push_back({"max", {}, {f({2}, {1, 2}), f({2, 1}, {0, 3})}, {f({2, 2}, {1, 2, 3, 3})}});
+
   c.push_back({"where",
                {},
                {t<bool>({2, 1}, {true, false}), f({2}, {1, 2}), f(9)},
@@ -159,6 +163,32 @@ std::vector<OpCase> elementwise_cases() {
                {t<uint8_t>({1, 2}, {10, 255}), f({2}, {2, 1}), t<uint8_t>({2}, {128, 0})},
                {f({1, 2}, {-236, 255})}});
   c.push_back({"dequantize", {}, {t<int32_t>({2}, {-7, 7}), f(0.5F)}, {f({2}, {-3.5F, 3.5F})}});
+
+  // slope(v, dy)
+  auto slope = [&](std::string_view op, const Attrs& attrs, const std::vector<float>& v,
+                   const std::vector<float>& dy, const std::vector<float>& dx) {
+    const auto n = static_cast<int64_t>(v.size());
+    c.push_back({op, attrs, {f({n}, v), f({n}, dy)}, {f({n}, dx)}});
+    c.push_back({op, attrs, {noise({1, 3, 7, 5}, 1), noise({1, 3, 7, 5}, 2)}, {}});
+  };
+  slope("relu_grad", {}, {0, 2, 0.5F}, {5, 6, 7}, {0, 6, 7});
+  slope("sigmoid_grad", {}, {0.5F, 0.25F}, {4, -16}, {1, -3});
+  slope("tanh_grad", {}, {0, 0.5F}, {3, -4}, {3, -3});
+  slope("hard_swish_grad", {}, {-4, -3, 0, 1.5F, 3, 4}, {1, 1, 2, 2, 3, 3}, {0, 0, 1, 2, 3, 3});
+  slope("gelu_grad", {}, {0, 1, -1, 3}, {1, 2, -1, 0.5F},
+        {0.5F, 2.16663094F, 0.0833154706F, 0.505972824F});
+  slope("gelu_grad", {{"approximate", "tanh"}}, {0, 1, -1, 3}, {1, 2, -1, 0.5F},
+        {0.5F, 2.16592817F, 0.0829640839F, 0.505792083F});
+  slope("leaky_relu_grad", {{"alpha", 0.1}}, {-1, 0, 2}, {10, 10, 10}, {1, 1, 10});
+  slope("hard_sigmoid_grad", {{"alpha", 0.25}}, {-2, -1, 1, 2}, {4, 4, 8, 8}, {0, 1, 2, 0});
+  slope("swish_grad", {}, {0, 1, -1, 3}, {1, 2, -1, 0.5F},
+        {0.5F, 1.85534102F, -0.0723294881F, 0.544052053F});
+  slope("swish_grad", {{"beta", 2.0}}, {0, 1, -1, 3}, {1, 2, -1, 0.5F},
+        {0.5F, 2.1815685F, 0.0907842488F, 0.506163216F});
+  const Tensor at = f({5}, {-2, -1, 0.5F, 6, 9}), by = f({5}, {1, 2, 3, 4, 5});
+  c.push_back({"clip_grad", {}, {at, by, f(-1), f(6)}, {f({5}, {0, 0, 3, 0, 0})}});
+  c.push_back({"clip_grad", {}, {at, by, {}, f(0)}, {f({5}, {1, 2, 0, 0, 0})}});
+  c.push_back({"clip_grad", {}, {noise({1, 3, 7, 5}, 1), noise({1, 3, 7, 5}, 2), f(-0.5F)}, {}});
   return c;
 }
 

@@ -1,19 +1,11 @@
 // Convolutions and transposed convolutions through oneDNN, in blocked layout, with what was fused
 // behind them.
-#include "runtime/device/onednn/onednn.h"
-#include "runtime/ops/window.h"
+#include "runtime/device/onednn/conv.h"
 
 namespace hub::onednn {
-namespace {
 
 using dnnl::memory;
 
-/// Window sizes in oneDNN's terms: dilations count the gaps, pads are two lists.
-struct Windows {
-  memory::dims strides, dilations, begin, end;
-};
-
-/// Weights as oneDNN counts them: [O, I, k…], or [g, O / g, I / g, k…] when grouped.
 memory::dims weight_dims(const Shape& w, int64_t group, bool transposed) {
   memory::dims d;
   const int64_t out = transposed ? w[1] * group : w[0];
@@ -25,18 +17,32 @@ memory::dims weight_dims(const Shape& w, int64_t group, bool transposed) {
   return d;
 }
 
-Windows windows_of(const Window& window, const Shape& x) {
+Windows windows_of(const Window& window, const Shape& large) {
   Windows out;
   for (size_t i = 0; i < window.rank(); ++i) {
     out.strides.push_back(window.strides[i]);
     out.dilations.push_back(window.dilations[i] - 1);
     out.begin.push_back(window.pad_begin[i]);
-    out.end.push_back(window.reach_end(i, x[i + 2]));
+    out.end.push_back(window.reach_end(i, large[i + 2]));
   }
   return out;
 }
 
+bool transposed_windows(const Window& window, const Shape& x, const Shape& y, Windows& out) {
+  for (size_t i = 0; i < window.rank(); ++i) {
+    const int64_t reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    out.strides.push_back(window.strides[i]);
+    out.dilations.push_back(window.dilations[i] - 1);
+    out.begin.push_back(window.pad_begin[i]);
+    out.end.push_back((x[i + 2] - 1) * window.strides[i] + reach - y[i + 2] - window.pad_begin[i]);
+    if (out.begin.back() < 0 || out.end.back() < 0) return false;
+  }
+  return true;
+}
+
 bool image_rank(const Shape& s) { return s.rank() >= 3 && s.rank() <= 5; }
+
+namespace {
 
 /// A convolution of either direction: `plain` is how its weights lie in the file, `sum` the step
 /// that adds the residual.
@@ -109,16 +115,9 @@ std::optional<Prepared> prepare_conv_transpose(const OpCall& call, std::span<con
   if (group != 1 || call.attrs.has("post")) return {};
   const bool bias = in.size() > 2 && in[2].present;
   // The window slides over the output here, so input and output change places.
-  const Window window = conv_transpose_window(call.attrs, spatial(x), spatial(w));
   Windows win;
-  for (size_t i = 0; i < window.rank(); ++i) {
-    const int64_t reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
-    win.strides.push_back(window.strides[i]);
-    win.dilations.push_back(window.dilations[i] - 1);
-    win.begin.push_back(window.pad_begin[i]);
-    win.end.push_back((x[i + 2] - 1) * window.strides[i] + reach - y[i + 2] - window.pad_begin[i]);
-    if (win.begin.back() < 0 || win.end.back() < 0) return {};
-  }
+  const Window window = conv_transpose_window(call.attrs, spatial(x), spatial(w));
+  if (!transposed_windows(window, x, y, win)) return {};
   const auto f32 = memory::data_type::f32;
   const memory::desc src = desc_of(in[0].spec, image_layout(x));
   const memory::desc dst = desc_of(out[0], image_layout(y));

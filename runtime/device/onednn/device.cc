@@ -161,8 +161,23 @@ const std::map<std::string_view, Prepare>& table() {
         {"resize", prepare_resize},
         {"transpose", prepare_transpose},
         {"depth_to_space", prepare_depth_to_space},
+        {"conv_input_grad", prepare_conv_input_grad},
+        {"conv_weight_grad", prepare_conv_weight_grad},
+        {"conv_transpose_input_grad", prepare_conv_transpose_input_grad},
+        {"conv_transpose_weight_grad", prepare_conv_transpose_weight_grad},
+        {"pool_grad", prepare_pool_grad},
+        {"batch_norm_train", prepare_batch_norm_train},
+        {"batch_norm_train_held", prepare_batch_norm_train},
+        {"batch_norm_again", prepare_batch_norm_again},
+        {"batch_norm_grad", prepare_batch_norm_grad},
+        {"batch_norm_grad_held", prepare_batch_norm_grad},
+        {"softmax_grad", prepare_softmax_grad},
+        {"layer_norm_grad", prepare_layer_norm_grad},
+        {"attention_grad", prepare_attention_grad},
+        {"sum_to", prepare_sum_to},
     };
-    for (std::string_view op : {"reshape", "squeeze", "unsqueeze", "flatten", "identity"}) {
+    for (std::string_view op :
+         {"reshape", "reshape_as", "matmul_operand", "squeeze", "unsqueeze", "flatten", "identity"}) {
       t[op] = prepare_view;
     }
     for (std::string_view op : {"relu", "sigmoid", "tanh", "gelu", "hard_swish", "hard_sigmoid",
@@ -170,6 +185,12 @@ const std::map<std::string_view, Prepare>& table() {
       t[op] = prepare_unary;
     }
     for (std::string_view op : {"add", "sub", "mul", "div", "max", "min"}) t[op] = prepare_binary;
+    for (std::string_view op :
+         {"relu_grad", "leaky_relu_grad", "clip_grad", "sigmoid_grad", "tanh_grad",
+          "hard_sigmoid_grad", "hard_swish_grad", "swish_grad", "gelu_grad"}) {
+      t[op] = prepare_slope;
+    }
+    for (std::string_view op : {"sgd", "momentum", "adam"}) t[op] = prepare_update;
     return t;
   }();
   return kernels;

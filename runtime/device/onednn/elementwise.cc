@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/device/onednn/kernels.h"
+#include "runtime/device/onednn/kernels_train.h"
 #include "runtime/device/onednn/onednn.h"
 
 namespace hub::onednn {
@@ -25,12 +26,12 @@ std::optional<Prepared> prepare_unary(const OpCall& call, std::span<const Operan
   p.in.assign(in.size(), nullptr);
   p.in[0] = in[0].layout;
   p.out = {in[0].layout};
-  p.in_place = 0;
+  p.in_place = {0};
   const auto step = step_of(call, [&](size_t i) -> std::optional<double> {
     if (in[i].constant == nullptr || in[i].constant->numel() != 1) return {};
     return in[i].constant->to_floats()[0];
   });
-  // The error function and tanh are better in oneDNN's hands.
+  // tanh is better in oneDNN's hands.
   if (step && step->kind != "gelu" && step->kind != "tanh") {
     const int64_t count = stored(in[0].layout, in[0].spec);
     p.how = "loop";
@@ -43,13 +44,20 @@ std::optional<Prepared> prepare_unary(const OpCall& call, std::span<const Operan
   }
   using dnnl::algorithm;
   const std::string_view op = call.op->name;
+  if (op == "gelu" && call.attrs.s("approximate", "none") == "none") {
+    const int64_t count = stored(in[0].layout, in[0].spec);
+    p.how = "loop";
+    p.bind = [count](const Places& at) -> Step {
+      const auto* x = static_cast<const float*>(at.in[0]);
+      auto* y = static_cast<float*>(at.out[0]);
+      return [=] { gelu(x, y, count); };
+    };
+    return p;
+  }
   algorithm kind = algorithm::undef;
   if (op == "tanh") kind = algorithm::eltwise_tanh;
   if (op == "exp") kind = algorithm::eltwise_exp;
-  if (op == "gelu") {
-    kind = call.attrs.s("approximate", "none") == "none" ? algorithm::eltwise_gelu_erf
-                                                         : algorithm::eltwise_gelu_tanh;
-  }
+  if (op == "gelu") kind = algorithm::eltwise_gelu_tanh;
   if (kind == algorithm::undef) return {};
   const memory::desc desc = desc_of(in[0].spec, in[0].layout);
   const dnnl::eltwise_forward::primitive_desc pd(
@@ -91,7 +99,7 @@ std::optional<Prepared> prepare_binary(const OpCall& call, std::span<const Opera
     const int64_t count = stored(layout, out[0]);
     p.in = {layout, layout};
     p.out = {layout};
-    p.in_place = in[0].constant == nullptr ? 0 : 1;
+    p.in_place = {in[0].constant == nullptr ? 0 : 1};
     p.bind = [=](const Places& at) -> Step {
       auto [a, b] = places(at);
       auto* to = static_cast<float*>(at.out[0]);
@@ -100,7 +108,7 @@ std::optional<Prepared> prepare_binary(const OpCall& call, std::span<const Opera
     return p;
   }
   p.in.assign(2, nullptr);
-  p.in_place = static_cast<int>(big);
+  p.in_place = {static_cast<int>(big)};
   if (s.numel() == 1) {
     p.in[big] = in[big].layout;
     p.out = {in[big].layout};
@@ -162,7 +170,7 @@ std::optional<Prepared> prepare_batch_norm(const OpCall& call, std::span<const O
   p.in.assign(in.size(), nullptr);
   p.in[0] = in[0].layout;
   p.out = {in[0].layout};
-  p.in_place = 0;
+  p.in_place = {0};
   p.how = "loop";
   p.bind = [=, images = x[0]](const Places& at) -> Step {
     const auto* from = static_cast<const float*>(at.in[0]);

@@ -1,19 +1,25 @@
-// Matrix products through oneDNN, weights in the layout that is fastest here, and attention made of
-// them.
-#include <cmath>
-
-#include "runtime/device/onednn/kernels.h"
-#include "runtime/device/onednn/onednn.h"
+// Matrix products through oneDNN, weights in the layout that is fastest here.
+#include "runtime/device/onednn/matmul.h"
 
 namespace hub::onednn {
-namespace {
 
 using dnnl::memory;
-const auto f32 = memory::data_type::f32;
+constexpr auto f32 = memory::data_type::f32;
 
 memory::desc strided(const memory::dims& dims, const memory::dims& strides) {
   return {dims, f32, strides};
 }
+
+Product product(const memory::desc& a, const memory::desc& b, const memory::desc& c,
+                const memory::desc& bias, const std::vector<Post>& posts) {
+  Product p;
+  const auto attr = post_attr(posts, c, p.sum);
+  const auto desc = bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
+  p.pd = dnnl::matmul::primitive_desc(desc, attr, engine());
+  return p;
+}
+
+namespace {
 
 /// Row-major [.., rows, columns] whose last two dimensions are swapped when `transposed`.
 memory::desc operand_desc(const Shape& shape, size_t rank, bool transposed) {
@@ -39,19 +45,9 @@ memory::desc weight_desc(int64_t k, int64_t n) {
   return strided({k, n}, {n % 256 == 0 ? n + 16 : n, 1});
 }
 
-struct Product {
-  dnnl::matmul::primitive_desc pd;
-  int sum = -1;
-};
-
-Product product(const memory::desc& a, const memory::desc& b, const memory::desc& c,
-                const memory::desc& bias, const std::vector<Post>& posts) {
-  Product p;
-  const auto attr = post_attr(posts, c, p.sum);
-  const auto desc = bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
-  p.pd = dnnl::matmul::primitive_desc(desc, attr, engine());
-  return p;
-}
+/// Whether products with row-major rows of n numbers are so slow (2.3 times at n = 3072) that
+/// packing them first pays.
+bool slow_rows(int64_t n, bool transposed) { return !transposed && n >= 2048 && n % 512 == 0; }
 
 }  // namespace
 
@@ -81,7 +77,7 @@ std::optional<Prepared> prepare_matmul(const OpCall& call, std::span<const Opera
     const int64_t m = trans_a ? a[1] : a.numel() / k;
     da = operand_desc(trans_a ? Shape{k, m} : Shape{m, k}, 2, trans_a);
     plain_b = operand_desc(b, 2, trans_b);
-    db = in[1].constant != nullptr ? weight_desc(k, n) : plain_b;
+    db = in[1].constant != nullptr || slow_rows(n, trans_b) ? weight_desc(k, n) : plain_b;
     dc = plain_desc({m, n});
   } else {
     const size_t rank = out[0].shape.rank();
@@ -99,7 +95,7 @@ std::optional<Prepared> prepare_matmul(const OpCall& call, std::span<const Opera
   const Product made = product(da, db, dc, bias_desc, posts);
   Prepared p;
   p.in.assign(in.size(), nullptr);
-  if (in[1].constant != nullptr) p.in[1] = layout_of(made.pd.weights_desc(), plain_b);
+  p.in[1] = layout_of(made.pd.weights_desc(), plain_b);
   p.out = {nullptr};
   p.scratch = made.pd.scratchpad_desc().get_size();
   p.how = made.pd.impl_info_str();
@@ -115,63 +111,6 @@ std::optional<Prepared> prepare_matmul(const OpCall& call, std::span<const Opera
       args.emplace_back(DNNL_ARG_ATTR_MULTIPLE_POST_OP(made.sum) | DNNL_ARG_SRC_1, dc, at.in[3]);
     }
     return primitive_step(primitive, std::move(args));
-  };
-  return p;
-}
-
-std::optional<Prepared> prepare_attention(const OpCall& call, std::span<const Operand> in,
-                                          std::span<const Spec> out) {
-  const bool mask = in.size() > 3 && in[3].present;
-  if (!all_float(in.subspan(0, 3), out)) return {};
-  if (mask && in[3].spec.dtype != DType::i64) return {};
-  const int64_t batch = in[0].spec.shape[0];
-  const int64_t rows = in[0].spec.shape[1];
-  const int64_t keys = in[1].spec.shape[1];
-  const int64_t width = in[0].spec.shape[2];
-  const int64_t value_width = in[2].spec.shape[2];
-  const int64_t heads = call.attrs.i("heads");
-  const int64_t depth = width / heads;
-  const int64_t value_depth = value_width / heads;
-  const auto scale =
-      static_cast<float>(call.attrs.f("scale", 1 / std::sqrt(static_cast<double>(depth))));
-  if (scale < 0) return {};
-  // Heads are strides into the rows: nothing is transposed.
-  const auto q = strided({batch, heads, rows, depth}, {rows * width, depth, width, 1});
-  const auto k = strided({batch, heads, depth, keys}, {keys * width, depth, 1, width});
-  const auto v =
-      strided({batch, heads, keys, value_depth}, {keys * value_width, value_depth, value_width, 1});
-  const auto y =
-      strided({batch, heads, rows, value_depth}, {rows * value_width, value_depth, value_width, 1});
-  const auto s = plain_desc({batch, heads, rows, keys});
-  const Product scores = product(q, k, s, {}, {});
-  const Product mix = product(s, v, y, {}, {});
-  const size_t score_bytes = (s.get_size() + 63) / 64 * 64;
-  const size_t inner =
-      std::max(scores.pd.scratchpad_desc().get_size(), mix.pd.scratchpad_desc().get_size());
-  Prepared p;
-  p.in.assign(in.size(), nullptr);
-  p.out = {nullptr};
-  p.scratch = score_bytes + inner;
-  p.how = std::string(scores.pd.impl_info_str()) + " softmax";
-  p.bind = [=, first = dnnl::matmul(scores.pd), second = dnnl::matmul(mix.pd)](const Places& at) {
-    auto* weights = static_cast<float*>(at.scratch);
-    void* rest = static_cast<std::byte*>(at.scratch) + score_bytes;
-    const Step multiply =
-        primitive_step(first, {{DNNL_ARG_SRC, q, at.in[0]},
-                               {DNNL_ARG_WEIGHTS, k, at.in[1]},
-                               {DNNL_ARG_DST, s, weights},
-                               {DNNL_ARG_SCRATCHPAD, scores.pd.scratchpad_desc(), rest}});
-    const Step combine =
-        primitive_step(second, {{DNNL_ARG_SRC, s, weights},
-                                {DNNL_ARG_WEIGHTS, v, at.in[2]},
-                                {DNNL_ARG_DST, y, at.out[0]},
-                                {DNNL_ARG_SCRATCHPAD, mix.pd.scratchpad_desc(), rest}});
-    const auto* keep = mask ? static_cast<const int64_t*>(at.in[3]) : nullptr;
-    return [=] {
-      multiply();
-      masked_softmax(weights, batch, heads * rows, keys, scale, keep);
-      combine();
-    };
   };
   return p;
 }

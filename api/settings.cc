@@ -1,11 +1,9 @@
-// Where the cache is and which registries there are: the environment over the config file over
-// defaults.
+#include "api/settings.h"
+
 #include <cstdlib>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/config.h"
 
 namespace hub {
 namespace {
@@ -44,11 +42,11 @@ json read_config() {
   return config;
 }
 
-Settings Context::settings() const {
+Settings environment_settings() {
   const json config = read_config();
   Settings s;
   s.home = home_folder();
-  s.program_version = program_version;
+  s.program_version = HUB_VERSION;
   if (const auto env = variable("HUB_REGISTRY"); !env.empty()) {
     for (std::string_view part : split(env, ' ')) {
       if (!part.empty()) s.registries.emplace_back(part);
