@@ -56,6 +56,12 @@ std::string size_text(uint64_t bytes) {
   return text;
 }
 
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
 std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   auto columns = [](const std::string& s) { return decode_utf8(s).size(); };
   std::vector<size_t> widths;

@@ -160,4 +160,11 @@ std::optional<Checkpoint> Checkpoints::newest(std::vector<std::string>& notes) {
   return {};
 }
 
+void remove_checkpoints(const std::string& folder) {
+  for (const Name& name : checkpoints_in(folder)) {
+    std::error_code ec;
+    fs::remove(concat(folder, "/", name.file), ec);
+  }
+}
+
 }  // namespace hub

@@ -52,4 +52,7 @@ class Checkpoints {
   bool own_ = false;  ///< the newest in the folder is of this run
 };
 
+/// Removes all that are in a folder.
+void remove_checkpoints(const std::string& folder);
+
 }  // namespace hub

@@ -65,8 +65,9 @@ class Tuner {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The name of the metric that decides which epoch is best, for a base and data.
-std::string tuned_metric(const Manifest& base, const Splits& splits);
+/// The name of the metric that decides which epoch is best, for a base and data; `lower` becomes
+/// whether less is better.
+std::string tuned_metric(const Manifest& base, const Splits& splits, bool* lower = nullptr);
 /// How the data for a module is to be read: a task for DataOptions.
 std::string data_task(const Manifest& module);
 

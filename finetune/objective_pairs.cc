@@ -9,7 +9,7 @@
 namespace hub {
 namespace {
 
-constexpr float sharpness = 20;   ///< what cosines are multiplied by before the softmax
+constexpr float sharpness = 20;  ///< what cosines are multiplied by before the softmax
 constexpr float excluded = -1e4F;
 
 /// The cosines between texts i and j of one batch.
@@ -81,8 +81,7 @@ class PairsObjective final : public Objective {
       for (size_t j = 0; j < n; ++j) {
         if (i == j || items[i]->text_b != items[j]->text_b)
           mask.data<float>()[i * 2 * n + n + j] = 0;
-        if (i == j || items[i]->text != items[j]->text)
-          mask.data<float>()[(n + i) * 2 * n + j] = 0;
+        if (i == j || items[i]->text != items[j]->text) mask.data<float>()[(n + i) * 2 * n + j] = 0;
       }
       target.data<float>()[i * 2 * n + n + i] = 0.5F;
       target.data<float>()[(n + i) * 2 * n + i] = 0.5F;

@@ -16,8 +16,7 @@ namespace {
 using Places = std::array<int64_t, 2>;
 
 Places places_of(Task& task, const Item& item) {
-  const auto [first, last] =
-      task.locate(sample_of(item, InputKind::text), item.start, item.end);
+  const auto [first, last] = task.locate(sample_of(item, InputKind::text), item.start, item.end);
   return {first, last};
 }
 
@@ -43,8 +42,8 @@ class Answers final : public Objective {
 
   Var loss(Program& program, const Vars& outputs) const override {
     const Var target{&program, program.add_input("target", {DType::f32, {-1, 2, -1}})};
-    const Var log_p = apply("log_softmax", {transpose(outputs.at(0), {0, 2, 1})},
-                            {{"axis", int64_t{-1}}});
+    const Var log_p =
+        apply("log_softmax", {transpose(outputs.at(0), {0, 2, 1})}, {{"axis", int64_t{-1}}});
     return divided_sum(program, unary("neg", mul(target, log_p)));
   }
 
@@ -103,8 +102,8 @@ std::unique_ptr<Objective> span_objective(Task* task) { return std::make_unique<
 std::string answer_of(const Item& item) {
   if (item.start < 0) return {};
   const std::u32string text = decode_utf8(item.text);
-  return encode_utf8(std::u32string_view(text).substr(
-      static_cast<size_t>(item.start), static_cast<size_t>(item.end - item.start)));
+  return encode_utf8(std::u32string_view(text).substr(static_cast<size_t>(item.start),
+                                                      static_cast<size_t>(item.end - item.start)));
 }
 
 }  // namespace hub

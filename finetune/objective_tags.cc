@@ -38,8 +38,9 @@ void for_items(std::span<const Item* const> items, std::span<const Tensor> outpu
 struct TagMeasure final : Measure {
   explicit TagMeasure(const std::vector<std::string>& tags) : meter(tags) {}
   void add(std::span<const Item* const> items, std::span<const Tensor> outputs) override {
-    for_items(items, outputs,
-              [&](const Item& item, std::span<const int32_t> tags) { meter.add(tags, item.labels); });
+    for_items(items, outputs, [&](const Item& item, std::span<const int32_t> tags) {
+      meter.add(tags, item.labels);
+    });
   }
   Metrics result() const override { return meter.result(); }
   SpanMeter meter;
@@ -68,8 +69,8 @@ class Tags final : public Objective {
       fail(Code::refused, "the network has no CRF for its tags");
     const Var offsets_in{&program, *offsets};
     const Var target{&program, program.add_input("target", {DType::i64, {-1}})};
-    return divided_sum(program, apply("crf_loss", {outputs.at(0), Var{&program, transitions}, target,
-                                                   offsets_in}));
+    return divided_sum(program, apply("crf_loss", {outputs.at(0), Var{&program, transitions},
+                                                   target, offsets_in}));
   }
 
   std::vector<Tensor> targets(std::span<const Item* const> items, std::span<const Tensor>,

@@ -189,8 +189,9 @@ std::vector<Sample> samples_of(std::span<const Item* const> items, const TunePla
   if (plan.task != "sentence-embedding") return samples;
   for (size_t i = 0; i < items.size(); ++i) {
     samples[i].text_b.clear();
-    samples.push_back({.name = items[i]->source, .text = items[i]->text_b, .text_b = {},
-                       .tokens = {}, .image = {}});
+    samples.emplace_back();
+    samples.back().name = items[i]->source;
+    samples.back().text = items[i]->text_b;
   }
   return samples;
 }

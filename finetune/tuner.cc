@@ -346,10 +346,13 @@ Installed Tuner::save(const std::string& name) {
   return save(*impl_->hub);
 }
 
-std::string tuned_metric(const Manifest& base, const Splits& splits) {
+std::string tuned_metric(const Manifest& base, const Splits& splits, bool* lower) {
   const TunePlan plan = plan_tuning(base, splits.task, splits.train.classes);
-  bool lower = false;
-  return make_objective(plan, {splits.train.classes, {}, 0, nullptr})->metric(lower);
+  bool less = false;
+  const std::string name =
+      make_objective(plan, {splits.train.classes, {}, 0, nullptr})->metric(less);
+  if (lower != nullptr) *lower = less;
+  return name;
 }
 
 std::string data_task(const Manifest& module) {

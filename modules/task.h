@@ -23,10 +23,10 @@ struct Sample {
   std::string
       name;  ///< as the user gave it: a path or the text itself; "input" of the output contract
   std::string text;  ///< of text tasks
-  std::string text_b;  ///< the second text of a pair; the question to a text
-  std::vector<std::string> tokens;  ///< of tagged data: the parts of `text` that are tagged, in
-                                    ///< order; empty: the task finds them
-  Image image;                      ///< of picture tasks
+  Image image;       ///< of picture tasks
+  std::string text_b = {};  ///< the second text of a pair; the question to a text
+  std::vector<std::string> tokens = {};  ///< of tagged data: the parts of `text` that are tagged,
+                                         ///< in order; empty: the task finds them
 };
 
 enum class InputKind { text, image };

@@ -80,6 +80,14 @@ std::vector<std::string> Attrs::strings(std::string_view name) const {
   return *v;
 }
 
+const BlockPtr& Attrs::block(std::string_view name) const {
+  const Attr* a = find(name);
+  if (a == nullptr) missing(name);
+  const auto* v = std::get_if<BlockPtr>(a);
+  if (v == nullptr || *v == nullptr) wrong(name, "a block");
+  return *v;
+}
+
 const Tensor& Attrs::tensor(std::string_view name) const {
   const Attr* a = find(name);
   if (a == nullptr) missing(name);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -12,8 +13,12 @@
 
 namespace hub {
 
+struct Program;
+/// A program that an operator runs: the body of a loop. It never changes once it is here.
+using BlockPtr = std::shared_ptr<const Program>;
+
 using Attr = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
-                          std::vector<std::string>, Tensor>;
+                          std::vector<std::string>, Tensor, BlockPtr>;
 
 class Attrs {
  public:
@@ -39,6 +44,7 @@ class Attrs {
   std::vector<double> floats(std::string_view name) const;
   std::vector<std::string> strings(std::string_view name) const;
   const Tensor& tensor(std::string_view name) const;
+  const BlockPtr& block(std::string_view name) const;
 
   const std::map<std::string, Attr, std::less<>>& items() const { return items_; }
 

@@ -34,23 +34,25 @@ bool flat(const OpCall& call) {
   return to != DType::f16 && to != DType::bf16 && to != DType::f32 && to != DType::f64;
 }
 
+/// Whether input i of a call is one of the values.
+bool flows_into(const OpCall& call, size_t i, const std::vector<bool>& values) {
+  const ValueId id = call.in[i];
+  const bool setting = i < 32 && (call.op->settings >> i & 1) != 0;
+  return id != absent && static_cast<size_t>(id) < values.size() &&
+         values[static_cast<size_t>(id)] && !setting;
+}
+
 class Backward {
  public:
   Backward(Program& program, const Vars& wrt, bool recompute)
       : program_(program),
-        depends_(program.values.size()),
         parts_(program.values.size()),
         again_(program.values.size(), absent) {
     const auto count = static_cast<double>(program_.ops.size());
     if (recompute) segment_ = static_cast<size_t>(std::ceil(std::sqrt(count)));
-    for (const Var& v : wrt) depends_[static_cast<size_t>(v.id)] = true;
-    for (const OpCall& call : program_.ops) {
-      bool any = false;
-      for (size_t i = 0; i < call.in.size(); ++i) any = any || flows(call, i);
-      if (!any || flat(call)) continue;
-      for (ValueId id : call.out)
-        if (id != absent) depends_[static_cast<size_t>(id)] = true;
-    }
+    std::vector<ValueId> from;
+    for (const Var& v : wrt) from.push_back(v.id);
+    depends_ = depending_on(program, from);
   }
 
   Vars run(Var loss, const Vars& wrt) {
@@ -78,11 +80,7 @@ class Backward {
   }
 
  private:
-  bool flows(const OpCall& call, size_t i) const {
-    const ValueId id = call.in[i];
-    return id != absent && static_cast<size_t>(id) < depends_.size() &&
-           depends_[static_cast<size_t>(id)] && (call.op->settings >> i & 1) == 0;
-  }
+  bool flows(const OpCall& call, size_t i) const { return flows_into(call, i, depends_); }
 
   /// The sum of what reached a value; empty when nothing did.
   Var total(ValueId id) {
@@ -164,6 +162,19 @@ class Backward {
 };
 
 }  // namespace
+
+std::vector<bool> depending_on(const Program& program, const std::vector<ValueId>& from) {
+  std::vector<bool> depends(program.values.size());
+  for (ValueId id : from) depends[static_cast<size_t>(id)] = true;
+  for (const OpCall& call : program.ops) {
+    bool any = false;
+    for (size_t i = 0; i < call.in.size(); ++i) any = any || flows_into(call, i, depends);
+    if (!any || flat(call)) continue;
+    for (ValueId id : call.out)
+      if (id != absent) depends[static_cast<size_t>(id)] = true;
+  }
+  return depends;
+}
 
 Vars append_backward(Program& program, Var loss, const Vars& wrt, bool recompute) {
   return Backward(program, wrt, recompute).run(loss, wrt);

@@ -50,6 +50,9 @@ class Grad {
 /// For operators whose gradient is zero wherever it is defined (floor, sign, comparisons).
 void zero_gradient(Grad&);
 
+/// Which values of a program a change of those in `from` may reach with a slope.
+std::vector<bool> depending_on(const Program& program, const std::vector<ValueId>& from);
+
 /// Appends the calls that compute d loss / d v for each v of `wrt`, and gives those gradients;
 /// empty where the loss does not depend on v. `loss` has one element. Throws Code::unsupported
 /// naming an operator on the way that has no gradient, and why. With `recompute`, the calls are

@@ -48,6 +48,10 @@ struct Call {
   Tensor& y(size_t i = 0) const { return *out[i]; }
 };
 
+/// Runs a block on tensors; made by whoever runs the call (block.h).
+using RunBlock =
+    std::function<std::vector<Tensor>(const BlockPtr& block, const std::vector<Tensor>& inputs)>;
+
 class ImportNode;
 class Grad;
 
@@ -68,6 +72,9 @@ struct OpDef {
       nullptr;  ///< checks everything; throws Code::refused / unsupported
   void (*forward)(const Call&) =
       nullptr;  ///< the reference implementation; infer has checked everything
+  /// Instead of forward, for operators that own blocks: their results have the shapes they come to.
+  std::vector<Tensor> (*run)(const Attrs&, std::span<const Tensor* const> in,
+                             const RunBlock&) = nullptr;
   /// The gradient, written in operators (grad.h). Null: none flows, because the outputs are not
   /// floats, or for the reason in no_grad.
   void (*grad)(Grad&) = nullptr;

@@ -92,6 +92,15 @@ class Checker {
       if (id != absent) read(id, where);
     for (ValueId id : call.out)
       if (id != absent) write(id, where);
+    for (const auto& [name, attr] : call.attrs.items()) {
+      const auto* block = std::get_if<BlockPtr>(&attr);
+      if (block == nullptr) continue;
+      if (op.run == nullptr || *block == nullptr)
+        fail(Code::refused, "program: ", where, " owns no block '", name, "'");
+      if (!(*block)->states.empty())
+        fail(Code::refused, "program: ", where, ": block '", name, "' keeps states");
+      within(concat(where, ": block '", name, "'"), [&, &b = **block] { b.check(); });
+    }
   }
 
   size_t index(ValueId id, std::string_view where) const {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint32_t layout_version = 1;
 constexpr size_t alignment = 64;
+constexpr int deepest = 32;  // blocks in blocks
 constexpr size_t head_prefix = 9;  // the tag and the eight bytes of `head`
 constexpr char padding_tag = (14 << 3) | 2, data_tag = (15 << 3) | 2;
 
@@ -34,7 +35,10 @@ void write_spec(const Spec& spec, pb::Spec& out) {
 class Writer {
  public:
   std::string write(const Program& program) {
-    pb::Program message = to_message(program);
+    pb::Program message;
+    message.set_version(layout_version);
+    message.set_name(program.name);
+    write_block(program, message);
     message.set_head(0);
     message.set_data_start(0);
     message.set_size(0);
@@ -72,7 +76,7 @@ class Writer {
     size_ = aligned(size_ + tensor.bytes());
   }
 
-  void write_attr(const std::string& name, const Attr& attr, pb::Attr& out) {
+  void write_attr(const std::string& name, const Attr& attr, pb::Program& message, pb::Attr& out) {
     out.set_name(name);
     if (auto* i = std::get_if<int64_t>(&attr)) out.set_i(*i);
     if (auto* f = std::get_if<double>(&attr)) out.set_f(*f);
@@ -84,13 +88,14 @@ class Writer {
     if (auto* v = std::get_if<std::vector<std::string>>(&attr))
       out.mutable_strings()->mutable_values()->Assign(v->begin(), v->end());
     if (auto* t = std::get_if<Tensor>(&attr)) write_constant(*t, *out.mutable_tensor());
+    if (auto* b = std::get_if<BlockPtr>(&attr)) {
+      out.set_block(static_cast<uint32_t>(message.blocks_size()));
+      write_block(**b, message);
+    }
   }
 
-  pb::Program to_message(const Program& program) {
-    pb::Program message;
-    message.set_version(layout_version);
-    message.set_name(program.name);
-    pb::Block& block = *message.add_blocks();
+  void write_block(const Program& program, pb::Program& message) {
+    pb::Block& block = *message.add_blocks();  // stays where it is when others are added
     for (const Value& value : program.values) {
       pb::Value& v = *block.add_values();
       v.set_name(value.name);
@@ -103,7 +108,7 @@ class Writer {
       op.set_name(call.name);
       op.mutable_in()->Assign(call.in.begin(), call.in.end());
       op.mutable_out()->Assign(call.out.begin(), call.out.end());
-      for (const auto& [name, attr] : call.attrs.items()) write_attr(name, attr, *op.add_attrs());
+      for (const auto& [name, attr] : call.attrs.items()) write_attr(name, attr, message, *op.add_attrs());
     }
     block.mutable_inputs()->Assign(program.inputs.begin(), program.inputs.end());
     block.mutable_outputs()->Assign(program.outputs.begin(), program.outputs.end());
@@ -112,7 +117,6 @@ class Writer {
       state.set_value(s.value);
       state.set_next(s.next);
     }
-    return message;
   }
 
   size_t size_ = 0;  // of the data so far
@@ -144,20 +148,44 @@ class Reader {
     if (message.data_start() < head || message.data_start() > bytes_.size())
       malformed("its constants lie outside it");
     data_ = bytes_.substr(message.data_start());
-    if (message.blocks_size() != 1) malformed("it must have one block");
-    Program program;
+    if (message.blocks_size() == 0) malformed("it has no block");
+    // A block lies behind the one it is in, so that from the last to the first its own are there.
+    blocks_.resize(static_cast<size_t>(message.blocks_size()));
+    for (size_t i = blocks_.size(); i-- > 1;)
+      blocks_[i].program = std::make_shared<const Program>(read_block(message, i));
+    Program program = read_block(message, 0);
     program.name = message.name();
-    const pb::Block& block = message.blocks(0);
-    for (const pb::Value& v : block.values()) read_value(v, program);
-    for (const pb::Op& op : block.ops()) read_op(op, program);
-    program.inputs.assign(block.inputs().begin(), block.inputs().end());
-    program.outputs.assign(block.outputs().begin(), block.outputs().end());
-    for (const pb::State& s : block.states()) program.states.push_back({s.value(), s.next()});
+    for (size_t i = 1; i < blocks_.size(); ++i)
+      if (blocks_[i].program) malformed(concat("block ", i, " belongs to no operator"));
     program.check();
     return program;
   }
 
  private:
+  struct OwnBlock {
+    BlockPtr program;  ///< empty once an operator has it
+    int depth = 0;     ///< of blocks in blocks, this one counted
+  };
+
+  Program read_block(const pb::Program& message, size_t index) {
+    const pb::Block& block = message.blocks(static_cast<int>(index));
+    Program program;
+    for (const pb::Value& v : block.values()) read_value(v, program);
+    for (const pb::Op& op : block.ops()) read_op(op, index, program);
+    program.inputs.assign(block.inputs().begin(), block.inputs().end());
+    program.outputs.assign(block.outputs().begin(), block.outputs().end());
+    for (const pb::State& s : block.states()) program.states.push_back({s.value(), s.next()});
+    return program;
+  }
+
+  BlockPtr take_block(size_t index, size_t owner) {
+    if (index <= owner || index >= blocks_.size() || !blocks_[index].program)
+      malformed(concat("block ", owner, " may not hold block ", index));
+    blocks_[owner].depth = std::max(blocks_[owner].depth, blocks_[index].depth + 1);
+    if (blocks_[owner].depth > deepest) malformed(concat("blocks lie more than ", deepest, " deep"));
+    return std::move(blocks_[index].program);
+  }
+
   static Spec read_spec(const pb::Spec& spec) {
     const DType dtype = dtype_named(spec.dtype());
     if (dtype == DType::none) malformed(concat("unknown type '", spec.dtype(), "'"));
@@ -186,7 +214,7 @@ class Reader {
     if (v.has_constant()) program[id].constant = read_constant(v.constant());
   }
 
-  Attr read_attr(const pb::Attr& a) const {
+  Attr read_attr(const pb::Attr& a, size_t owner) {
     switch (a.value_case()) {
       case pb::Attr::kI: return a.i();
       case pb::Attr::kF: return a.f();
@@ -198,12 +226,13 @@ class Reader {
       case pb::Attr::kStrings:
         return std::vector<std::string>(a.strings().values().begin(), a.strings().values().end());
       case pb::Attr::kTensor: return read_constant(a.tensor());
+      case pb::Attr::kBlock: return take_block(a.block(), owner);
       case pb::Attr::VALUE_NOT_SET: break;
     }
     malformed(concat("attribute '", a.name(), "' has no value"));
   }
 
-  void read_op(const pb::Op& op, Program& program) const {
+  void read_op(const pb::Op& op, size_t owner, Program& program) {
     OpCall call;
     call.op = find_op(op.op());
     if (!call.op)
@@ -212,12 +241,13 @@ class Reader {
     call.name = op.name();
     call.in.assign(op.in().begin(), op.in().end());
     call.out.assign(op.out().begin(), op.out().end());
-    for (const pb::Attr& a : op.attrs()) call.attrs.set(a.name(), read_attr(a));
+    for (const pb::Attr& a : op.attrs()) call.attrs.set(a.name(), read_attr(a, owner));
     program.ops.push_back(std::move(call));
   }
 
   std::string_view bytes_, data_;
   std::shared_ptr<const void> owner_;
+  std::vector<OwnBlock> blocks_;
 };
 
 }  // namespace

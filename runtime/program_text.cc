@@ -44,6 +44,7 @@ std::string attr(const Attr& value) {
     std::string operator()(double v) const { return number(v); }
     std::string operator()(const std::string& v) const { return number(v); }
     std::string operator()(const Tensor& v) const { return concat('(', tensor(v), ')'); }
+    std::string operator()(const BlockPtr& v) const { return v->name; }
     std::string operator()(const std::vector<int64_t>& v) const { return list(v); }
     std::string operator()(const std::vector<double>& v) const { return list(v); }
     std::string operator()(const std::vector<std::string>& v) const { return list(v); }
@@ -62,6 +63,17 @@ std::string declared(const Value& value) {
   return value.declared.dtype == DType::none ? std::string() : concat(": ", value.declared.str());
 }
 
+/// A block below the call that owns it: its text without the first line, moved to the right.
+std::string indented(std::string_view name, const std::string& text) {
+  std::string s = concat("  ", name, ":\n");
+  for (size_t at = text.find('\n') + 1; at < text.size();) {
+    const size_t end = text.find('\n', at) + 1;
+    s += concat("    ", text.substr(at, end - at));
+    at = end;
+  }
+  return s;
+}
+
 }  // namespace
 
 std::string to_text(const Program& program) {
@@ -74,8 +86,11 @@ std::string to_text(const Program& program) {
     if (value.constant) s += concat("constant ", value.name, ": ", tensor(value.constant), "\n");
   for (const OpCall& call : program.ops) {
     s += concat(names(program, call.out), " = ", call.op->name, "(", names(program, call.in), ")");
-    for (const auto& [name, value] : call.attrs.items()) s += concat(' ', name, '=', attr(value));
+    for (const auto& [name, value] : call.attrs.items())
+      if (!std::holds_alternative<BlockPtr>(value)) s += concat(' ', name, '=', attr(value));
     s += '\n';
+    for (const auto& [name, value] : call.attrs.items())
+      if (const auto* block = std::get_if<BlockPtr>(&value)) s += indented(name, to_text(**block));
   }
   for (const State& state : program.states)
     if (state.next != absent)

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "runtime/block.h"
 #include "runtime/device/device.h"
 #include "runtime/op.h"
 #include "runtime/pack.h"
@@ -48,6 +49,7 @@ struct Session::Impl {
   Packs packs;
   std::shared_ptr<void> arena;
   std::vector<Tensor> states;  ///< of program.states, in order
+  std::optional<Blocks> blocks;  ///< of calls that are run one by one
   std::mutex mutex;
   struct Kept {
     std::vector<Spec> inputs;
@@ -113,17 +115,8 @@ struct Session::Impl {
     for (size_t i = 0; i < states.size(); ++i) {
       values[static_cast<size_t>(program.states[i].value)] = states[i];
     }
-    for (const OpCall& call : program.ops) {
-      std::vector<const Tensor*> in;
-      for (ValueId id : call.in) {
-        in.push_back(id == absent ? nullptr : &values[static_cast<size_t>(id)]);
-      }
-      const auto out = within(concat("call '", call.name, "'"),
-                              [&] { return run_reference(*call.op, call.attrs, in); });
-      for (size_t i = 0; i < call.out.size(); ++i) {
-        if (call.out[i] != absent) values[static_cast<size_t>(call.out[i])] = out.at(i);
-      }
-    }
+    if (!blocks) blocks.emplace(std::string(device->name()));
+    run_calls(program, values, blocks->runner());
     std::vector<Tensor> out;
     for (ValueId id : program.outputs) out.push_back(values[static_cast<size_t>(id)]);
     for (size_t i = 0; i < states.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "runtime/tape.h"
 
 #include "base/error.h"
+#include "runtime/block.h"
 #include "runtime/device/device.h"
 #include "runtime/grad.h"
 
@@ -13,6 +14,10 @@ Tensor memory(size_t bytes) { return {DType::u8, {static_cast<int64_t>(std::max<
 
 std::vector<Tensor> run_call(Device& device, const OpCall& call,
                              std::span<const Tensor* const> in) {
+  if (call.op->run != nullptr) {
+    Blocks blocks{std::string(device.name())};
+    return within(call.op->name, [&] { return call.op->run(call.attrs, in, blocks.runner()); });
+  }
   std::vector<Operand> operands(in.size());
   std::vector<const Spec*> specs(in.size());
   for (size_t i = 0; i < in.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "runtime/train.h"
 
 #include "base/error.h"
+#include "runtime/block.h"
 #include "runtime/op.h"
 
 namespace hub {
@@ -13,6 +14,7 @@ constexpr double norm_momentum = 0.9;
 std::shared_ptr<NamedTensors> make_trainable(Program& program,
                                              const std::function<bool(std::string_view)>& trains,
                                              bool norm_train) {
+  lift_constants(program);
   auto states = std::make_shared<NamedTensors>();
   const auto to_state = [&](ValueId id) {
     Value& v = program[id];

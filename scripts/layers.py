@@ -19,7 +19,8 @@ public = {
     "hub": {"hub/fields.h", "hub/hub.h", "hub/manifest.h", "hub/name.h"},
     "modules": {"modules/adapt.h", "modules/image.h", "modules/labels.h", "modules/module.h", "modules/task.h"},
     "api": {"api/hub.h", "api/settings.h"},
-    "finetune": {"finetune/data/data.h", "finetune/finetune.h", "finetune/metrics/metrics.h"},
+    "finetune": {"finetune/data/data.h", "finetune/finetune.h", "finetune/metrics/metrics.h",
+                 "finetune/search/lr_find.h", "finetune/search/sweep.h"},
 }
 limit = 600
 

@@ -82,7 +82,8 @@ Program resnet50(int64_t classes) {
     }
   }
   m.dense("fc", in, classes, 0.02F);
-  return build_network("resnet", m.tensors, {{"layers", {3U, 4U, 6U, 3U}}, {"block", "bottleneck"}});
+  return build_network("resnet", m.tensors,
+                       {{"layers", {3U, 4U, 6U, 3U}}, {"block", "bottleneck"}});
 }
 
 /// Stages of inverted bottlenecks: repeats, widening, channels, kernel.
@@ -94,8 +95,13 @@ Program mobilenet_v2(int64_t classes) {
   Made m;
   m.conv_norm("features.0.0", "features.0.1", 3, 32, 3);
   int64_t in = 32, number = 1;
-  for (const Stage& s : {Stage{1, 1, 16, 3}, {2, 6, 24, 3}, {3, 6, 32, 3}, {4, 6, 64, 3},
-                         {3, 6, 96, 3}, {3, 6, 160, 3}, {1, 6, 320, 3}}) {
+  for (const Stage& s : {Stage{1, 1, 16, 3},
+                         {2, 6, 24, 3},
+                         {3, 6, 32, 3},
+                         {4, 6, 64, 3},
+                         {3, 6, 96, 3},
+                         {3, 6, 160, 3},
+                         {1, 6, 320, 3}}) {
     for (int64_t i = 0; i < s.repeats; ++i, ++number) {
       const std::string name = text("features.", number, ".conv.");
       const int64_t wide = in * s.expand;
@@ -111,15 +117,20 @@ Program mobilenet_v2(int64_t classes) {
   }
   m.conv_norm(text("features.", number, ".0"), text("features.", number, ".1"), in, 1280, 1);
   m.dense("classifier.1", 1280, classes, 0.02F);
-  return build_network("mobilenet_v2", m.tensors, json::object());
+  return build_network("mobilenet-v2", m.tensors, json::object());
 }
 
 Program efficientnet(int64_t classes) {
   Made m;
   m.conv_norm("_conv_stem", "_bn0", 3, 32, 3);
   int64_t in = 32, number = 0;
-  for (const Stage& s : {Stage{1, 1, 16, 3}, {2, 6, 24, 3}, {2, 6, 40, 5}, {3, 6, 80, 3},
-                         {3, 6, 112, 5}, {4, 6, 192, 5}, {1, 6, 320, 3}}) {
+  for (const Stage& s : {Stage{1, 1, 16, 3},
+                         {2, 6, 24, 3},
+                         {2, 6, 40, 5},
+                         {3, 6, 80, 3},
+                         {3, 6, 112, 5},
+                         {4, 6, 192, 5},
+                         {1, 6, 320, 3}}) {
     for (int64_t i = 0; i < s.repeats; ++i, ++number) {
       const std::string name = text("_blocks.", number, ".");
       const int64_t wide = in * s.expand;
@@ -164,11 +175,9 @@ Program bert(int64_t hidden, int64_t layers, int64_t heads, int64_t classes) {
                              {"layer_norm_eps", 1e-12},
                              {"hidden_act", "gelu"}});
   const Var tokens{&p, p.outputs[0]};
-  const Var pooled = apply("reduce_mean", {tokens, constant(p, Tensor::ints({1}))},
-                           {{"keepdims", int64_t{0}}});
-  const auto part = [&](const char* name) {
-    return constant(p, m.tensors.at(name), name);
-  };
+  const Var pooled =
+      apply("reduce_mean", {tokens, constant(p, Tensor::ints({1}))}, {{"keepdims", int64_t{0}}});
+  const auto part = [&](const char* name) { return constant(p, m.tensors.at(name), name); };
   p.outputs = {matmul(pooled, part("classifier.weight"), part("classifier.bias"), false, true).id};
   return p;
 }
@@ -183,7 +192,8 @@ Tensor zeros(const Spec& spec) {
 /// remembers as states. SGD with momentum, or AdamW with `adam`.
 Program step_of(Program p, bool adam, NamedTensors& states) {
   const Var logits{&p, p.outputs[0]};
-  const auto fresh = make_trainable(p, [](std::string_view) { return true; }, true);
+  const auto fresh = make_trainable(
+      p, [](std::string_view) { return true; }, true);
   states = *fresh;
   const Var labels{&p, p.add_input("labels", {DType::i64, {-1}})};
   const Var scores = apply("log_softmax", {logits}, {{"axis", int64_t{-1}}});
@@ -220,9 +230,9 @@ Program step_of(Program p, bool adam, NamedTensors& states) {
       in.push_back(slot(name + "@v", spec));
       in.push_back(count);
     }
-    const Vars out = adam ? apply(*find_op("adam"), in,
-                                  {{"decoupled", int64_t{1}}, {"weight_decay", 0.01}}, 3)
-                          : apply(*find_op("momentum"), in, {{"momentum", 0.9}}, 2);
+    const Vars out =
+        adam ? apply(*find_op("adam"), in, {{"decoupled", int64_t{1}}, {"weight_decay", 0.01}}, 3)
+             : apply(*find_op("momentum"), in, {{"momentum", 0.9}}, 2);
     p.states[places[i]].next = out[0].id;
     for (size_t k = 1; k < out.size(); ++k) p.states[first + k - 1].next = out[k].id;
   }

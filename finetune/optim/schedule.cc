@@ -17,6 +17,7 @@ double cosine(double from, double to, double t) {
 }  // namespace
 
 void Schedule::check() const {
+  if (kind == "range" && end > 0 && end < 1) return;
   const std::vector<std::string> kinds = {"constant",   "step",       "polynomial", "linear",
                                           "cosine",     "triangular", "one-cycle"};
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
@@ -28,6 +29,10 @@ void Schedule::check() const {
 double Schedule::at(long step, long total) const {
   const auto n = static_cast<double>(std::max(total, 1L));
   const auto s = static_cast<double>(std::clamp(step, 0L, std::max(total, 1L)));
+  if (kind == "range") {
+    const auto last = static_cast<double>(steps > 0 ? std::min(steps, total) : total) - 1;
+    return std::pow(end, 1 - std::min(s / std::max(last, 1.0), 1.0));
+  }
   if (kind == "triangular") {
     const double top = std::max(std::floor(n * cut), 1.0);
     const double p = s < top ? s / top : 1 - (s - top) / std::max(n - top, 1.0);

@@ -1,8 +1,8 @@
 // Recurrent language models: an embedding, LSTM or GRU layers (one over the other), a product for
 // the next token. ids int64 [B, S] -> logits float32 [B, S, vocab]; every row starts from nothing.
-// Tensors: embedding.weight [vocab, embedding]; layers.N.input [gates hidden, in], .recurrent [gates
-// hidden, hidden], .bias [2 gates hidden] as in ONNX's LSTM and GRU; output.weight [vocab, hidden],
-// output.bias.
+// Tensors: embedding.weight [vocab, embedding]; layers.N.input [gates hidden, in], .recurrent
+// [gates hidden, hidden], .bias [2 gates hidden] as in ONNX's LSTM and GRU; output.weight [vocab,
+// hidden], output.bias.
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"

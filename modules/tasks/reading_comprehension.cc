@@ -51,10 +51,9 @@ class ReadingComprehension final : public Task {
 
   std::vector<json> decode(std::span<const Sample> samples, std::span<const Tensor> outputs,
                            const RunOptions&) override {
-    const bool fits = !outputs.empty() && outputs[0].dtype() == DType::f32 &&
-                      outputs[0].shape().rank() == 3 &&
-                      outputs[0].shape()[0] == static_cast<int64_t>(samples.size()) &&
-                      outputs[0].shape()[2] == 2;
+    const bool fits =
+        !outputs.empty() && outputs[0].dtype() == DType::f32 && outputs[0].shape().rank() == 3 &&
+        outputs[0].shape()[0] == static_cast<int64_t>(samples.size()) && outputs[0].shape()[2] == 2;
     if (!fits)
       fail(Code::refused, module_.manifest().id(), ": the network gives ",
            outputs.empty() ? "nothing" : outputs[0].spec().str(), ", wanted two numbers a token");
@@ -92,8 +91,7 @@ class ReadingComprehension final : public Task {
       if (found.first < 0) found.first = static_cast<int64_t>(reading.first + i);
       found.second = static_cast<int64_t>(reading.first + i);
     }
-    const bool whole =
-        found.first >= 0 && static_cast<int64_t>(reading.spans.back().end) >= end;
+    const bool whole = found.first >= 0 && static_cast<int64_t>(reading.spans.back().end) >= end;
     return whole ? found : std::pair<int64_t, int64_t>{-1, -1};
   }
 

@@ -1,8 +1,8 @@
-// Sequence labelling: a tag for every token of a text, and the chunks that the tags mark. preprocess:
-// as text_encoder.h, where tokens are words and stand where their first piece does; or tokenizer
-// "characters" with words and q2b (lac_segment.h), for networks over rows with offsets, where tokens
-// are code points. postprocess: labels (a file of tags). Outputs: logits [tokens, tags] and, of a
-// CRF, the best path [tokens, 1].
+// Sequence labelling: a tag for every token of a text, and the chunks that the tags mark.
+// preprocess: as text_encoder.h, where tokens are words and stand where their first piece does; or
+// tokenizer "characters" with words and q2b (lac_segment.h), for networks over rows with offsets,
+// where tokens are code points. postprocess: labels (a file of tags). Outputs: logits [tokens,
+// tags] and, of a CRF, the best path [tokens, 1].
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

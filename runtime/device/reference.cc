@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "runtime/block.h"
 #include "runtime/device/device.h"
 
 namespace hub {
@@ -14,6 +15,18 @@ struct Bound {
   std::vector<const Tensor*> in_ptr;
   std::vector<Tensor*> out_ptr;
 };
+
+/// An operator with blocks, whose results have the shapes that were foreseen.
+void run_blocks(Bound& b, Blocks& blocks) {
+  const auto out = b.call.op->run(b.call.attrs, b.in_ptr, blocks.runner());
+  for (size_t i = 0; i < b.out_ptr.size(); ++i) {
+    if (b.out_ptr[i] == nullptr) continue;
+    if (out.at(i).spec() != b.out[i].spec())
+      fail(Code::refused, b.call.op->name, " '", b.call.name, "': result ", i, " is ",
+           out[i].spec().str(), ", ", b.out[i].spec().str(), " was foreseen");
+    std::memcpy(b.out[i].raw(), out[i].raw(), out[i].bytes());
+  }
+}
 
 }  // namespace
 
@@ -28,7 +41,7 @@ Prepared Reference::prepare(const OpCall& call, std::span<const Operand> in,
   for (size_t i = 0; i < in.size(); ++i) {
     if (in[i].present) in_specs[i] = in[i].spec;
   }
-  p.bind = [call, in_specs,
+  p.bind = [call, in_specs, device = std::string(name()),
             out_specs = std::vector<Spec>(out.begin(), out.end())](const Places& places) -> Step {
     auto b = std::make_shared<Bound>();
     b->call = call;
@@ -44,6 +57,8 @@ Prepared Reference::prepare(const OpCall& call, std::span<const Operand> in,
     for (size_t i = 0; i < b->out.size(); ++i) {
       b->out_ptr.push_back(call.out[i] == absent ? nullptr : &b->out[i]);
     }
+    if (b->call.op->run != nullptr)
+      return [b, blocks = std::make_shared<Blocks>(device)] { run_blocks(*b, *blocks); };
     return [b] { b->call.op->forward({b->call.attrs, b->in_ptr, b->out_ptr}); };
   };
   return p;

@@ -25,6 +25,11 @@ Vars ImportNode::all(std::string_view slot) const {
   return it == slots_.end() ? Vars{} : it->second;
 }
 
+Vars ImportNode::captured(std::string_view block) const {
+  const auto it = captured_.find(block);
+  return it == captured_.end() ? Vars{} : it->second;
+}
+
 const Tensor& ImportNode::known(Var v) const {
   if (!v)
     fail(Code::refused, type, " node '", name, "': an input that must be constant is missing");

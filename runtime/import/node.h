@@ -36,6 +36,10 @@ class ImportNode {
   /// otherwise.
   const Tensor& known(Var v) const;
 
+  /// The block under attribute `name` is a program of its own inputs and then these: what it reads of
+  /// the graph around it.
+  Vars captured(std::string_view name) const;
+
   // Outputs: rules say what each is. Missing ones must not be wanted by the file.
   size_t outputs() const { return wanted_outputs; }
   void out(size_t i, Var v);
@@ -59,6 +63,7 @@ class ImportNode {
   Vars positional_;
   std::map<std::string, Vars, std::less<>> slots_;
   std::map<std::string, Var, std::less<>> in_offsets_;
+  std::map<std::string, Vars, std::less<>> captured_;
   std::map<std::string, size_t, std::less<>> wanted_slots_;
   size_t wanted_outputs = 0;
   std::map<size_t, Var> out_positional_;

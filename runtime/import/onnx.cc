@@ -31,23 +31,21 @@ std::string title(const onnx::Node& node) {
 
 bool is_constant(const onnx::Node& node) { return key_of(node) == "onnx:Constant"; }
 
-bool has_subgraph(const onnx::Node& node) {
-  for (const onnx::Attribute& a : node.attribute())
-    if (a.has_g() || a.graphs_size() > 0) return true;
-  return false;
+void find_missing(const std::vector<OnnxNode>& nodes, std::map<std::string, std::string>& missing) {
+  for (const auto& [node, version, blocks] : nodes) {
+    for (const auto& [name, inner] : blocks) find_missing(inner, missing);
+    if (is_constant(node) || find_import(key_of(node))) continue;
+    const std::string domain = onnx_domain(node.domain());
+    missing.try_emplace(key_of(node), concat(domain.empty() ? "" : domain + ":", node.op_type(),
+                                             " (opset ", version, ", node '", title(node), "'",
+                                             blocks.empty() ? "" : ", holds a subgraph", ")"));
+  }
 }
 
 /// Every operator that has no rule, in one message.
 void refuse_missing(const std::vector<OnnxNode>& nodes) {
   std::map<std::string, std::string> missing;
-  for (const auto& [node, version] : nodes) {
-    const bool subgraph = has_subgraph(node);
-    if (!subgraph && (is_constant(node) || find_import(key_of(node)))) continue;
-    const std::string domain = onnx_domain(node.domain());
-    missing.try_emplace(key_of(node), concat(domain.empty() ? "" : domain + ":", node.op_type(),
-                                             " (opset ", version, ", node '", title(node), "'",
-                                             subgraph ? ", holds a subgraph" : "", ")"));
-  }
+  find_missing(nodes, missing);
   if (missing.empty()) return;
   std::string list;
   for (const auto& [key, text] : missing) list += concat(list.empty() ? "" : ", ", text);
@@ -57,7 +55,8 @@ void refuse_missing(const std::vector<OnnxNode>& nodes) {
 
 class Graph {
  public:
-  Graph(const Files& files, const RelPath& path) : external_(files, path) {}
+  explicit Graph(OnnxExternalData& external, Graph* around = nullptr)
+      : external_(external), around_(around) {}
 
   Program import(onnx::Model& model) {
     if (model.ir_version() < 1)
@@ -66,15 +65,17 @@ class Graph {
       fail(Code::unsupported, "IR version ", model.ir_version(), "; versions 1 to ", newest_ir,
            " can be imported");
     if (!model.has_graph()) fail(Code::refused, "it holds no graph");
-    onnx::Graph& graph = *model.mutable_graph();
+    std::vector<OnnxNode> nodes = onnx_flat_nodes(model);
+    refuse_missing(nodes);
+    program_.name = model.graph().name();
+    return import(*model.mutable_graph(), nodes);
+  }
+
+  Program import(onnx::Graph& graph, std::vector<OnnxNode>& nodes) {
     if (graph.sparse_initializer_size() > 0)
       fail(Code::unsupported, "sparse initializers cannot be imported");
     if (graph.output_size() == 0) fail(Code::refused, "its graph has no outputs");
-    program_.name = graph.name();
-    std::vector<OnnxNode> nodes = onnx_flat_nodes(model);
-    refuse_missing(nodes);
-    for (const auto& [node, version] : nodes)
-      used_.insert(node.input().begin(), node.input().end());
+    for (const OnnxNode& node : nodes) used_.merge(onnx_reads(node));
     for (const onnx::ValueInfo& output : graph.output()) used_.insert(output.name());
     add_initializers(graph);
     add_inputs(graph);
@@ -83,6 +84,9 @@ class Graph {
     program_.check();
     return std::move(program_);
   }
+
+  /// What it reads of the graph around it: its inputs behind those it lists itself.
+  const Vars& captured() const { return captured_; }
 
  private:
   void define(const std::string& name, Var v) {
@@ -108,7 +112,9 @@ class Graph {
         fail(Code::refused, "input '", input.name(), "' is listed twice");
       if (values_.contains(input.name()))
         continue;  // old files list their initializers as inputs too
-      define(input.name(), {&program_, program_.add_input(input.name(), onnx_spec(input))});
+      // Inside a loop shapes may change from round to round, whatever the file says.
+      const Spec spec = onnx_spec(input);
+      define(input.name(), {&program_, program_.add_input(input.name(), around_ ? Spec{} : spec)});
     }
   }
 
@@ -124,9 +130,10 @@ class Graph {
     std::vector<std::vector<size_t>> readers(nodes.size());
     std::vector<size_t> waits(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
-      for (const std::string& name : nodes[i].node.input()) {
-        if (name.empty() || values_.contains(name)) continue;
+      for (const std::string& name : onnx_reads(nodes[i])) {
+        if (values_.contains(name)) continue;
         const auto it = producer.find(name);
+        if (it == producer.end() && around_ != nullptr) continue;
         if (it == producer.end())
           fail(Code::refused, "node '", title(nodes[i].node), "' reads '", name,
                "', which nothing defines");
@@ -150,14 +157,33 @@ class Graph {
     return order;
   }
 
-  Var value(const std::string& name, std::string_view reader) const {
-    const auto it = values_.find(name);
+  Var value(const std::string& name, std::string_view reader) {
+    auto it = values_.find(name);
+    if (it == values_.end() && around_ != nullptr)
+      it = values_.emplace(name, capture(around_->value(name, reader), name)).first;
     if (it == values_.end())
       fail(Code::refused, reader, " reads '", name, "', which nothing defines");
     if (!it->second)
       fail(Code::unsupported, reader, " needs '", name,
            "', an output that its operator does not give here");
     return it->second;
+  }
+
+  /// A value of the graph around this one; constants stay constants.
+  Var capture(Var outside, const std::string& name) {
+    if (outside.constant()) return constant(program_, outside.constant(), name);
+    captured_.push_back(outside);
+    return {&program_, program_.add_input(name, {})};
+  }
+
+  void add_block(OnnxNode& from, onnx::Attribute& a, ImportNode& node) {
+    if (node.attrs.has(a.name())) fail(Code::refused, "attribute '", a.name(), "' is there twice");
+    Graph inner(external_, this);
+    auto block = std::make_shared<const Program>(within(concat("graph '", a.name(), "'"), [&] {
+      return inner.import(*a.mutable_g(), from.blocks.at(a.name()));
+    }));
+    node.attrs.set(a.name(), BlockPtr(std::move(block)));
+    node.captured_.emplace(a.name(), inner.captured());
   }
 
   void add_node(OnnxNode& from) {
@@ -172,7 +198,12 @@ class Graph {
       node.positional_.push_back(name.empty() ? Var{} : value(name, where));
     node.wanted_outputs = static_cast<size_t>(proto.output_size());
     within(where, [&] {
-      for (onnx::Attribute& a : *proto.mutable_attribute()) add_attribute(a, node.attrs);
+      for (onnx::Attribute& a : *proto.mutable_attribute()) {
+        if (a.has_g())
+          add_block(from, a, node);
+        else
+          add_attribute(a, node.attrs);
+      }
     });
     const size_t before = program_.ops.size();
     find_import(key_of(proto))->make(node);
@@ -257,7 +288,9 @@ class Graph {
     return std::find(program_.inputs.begin(), program_.inputs.end(), id) != program_.inputs.end();
   }
 
-  OnnxExternalData external_;
+  OnnxExternalData& external_;
+  Graph* const around_;  ///< null: this is the model's own graph
+  Vars captured_;
   Program program_;
   std::map<std::string, Var, std::less<>>
       values_;  ///< by name in the file; an empty one cannot be had
@@ -275,7 +308,8 @@ Program import_onnx(const Files& files, const RelPath& path) {
     onnx::Model model;
     if (!model.ParseFromArray(file.bytes().data(), static_cast<int>(file.size())))
       fail(Code::refused, "it is no ONNX file, or a damaged one");
-    return Graph(files, path).import(model);
+    OnnxExternalData external(files, path);
+    return Graph(external).import(model);
   });
 }
 

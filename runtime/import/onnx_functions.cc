@@ -1,5 +1,6 @@
 #include "runtime/import/onnx_functions.h"
 
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -10,7 +11,7 @@ namespace hub {
 namespace {
 
 constexpr int newest_opset = 24;
-constexpr int deepest = 32;                     // functions calling functions
+constexpr int deepest = 32;                     // functions calling functions, graphs in graphs
 constexpr size_t most_bytes = size_t{1} << 26;  // of nodes written out, 256 and its own size each
 using Versions = std::map<std::string, int>;
 using FunctionKey = std::tuple<std::string, std::string, std::string>;
@@ -43,9 +44,7 @@ class Inliner {
   }
 
   std::vector<OnnxNode> run() {
-    for (onnx::Node& node : *model_.mutable_graph()->mutable_node())
-      add(std::move(node), versions_, 0);
-    return std::move(out_);
+    return flat(*model_.mutable_graph(), versions_, 0);
   }
 
  private:
@@ -54,7 +53,21 @@ class Inliner {
     const auto f = functions_.find(FunctionKey(domain, node.op_type(), node.overload()));
     if (f != functions_.end()) return inline_call(node, *f->second, depth);
     const auto v = versions.find(domain);
-    out_.push_back({std::move(node), v == versions.end() ? 0 : v->second});
+    OnnxNode made;
+    made.version = v == versions.end() ? 0 : v->second;
+    for (onnx::Attribute& a : *node.mutable_attribute())
+      if (a.has_g()) made.blocks[a.name()] = flat(*a.mutable_g(), versions, depth + 1);
+    made.node = std::move(node);
+    out_.push_back(std::move(made));
+  }
+
+  std::vector<OnnxNode> flat(onnx::Graph& graph, const Versions& versions, int depth) {
+    if (depth > deepest) fail(Code::refused, "graphs lie in nodes more than ", deepest, " deep");
+    std::vector<OnnxNode> around;
+    around.swap(out_);
+    for (onnx::Node& node : *graph.mutable_node()) add(std::move(node), versions, depth);
+    around.swap(out_);
+    return around;
   }
 
   void inline_call(const onnx::Node& call, const onnx::Function& f, int depth) {
@@ -77,8 +90,8 @@ class Inliner {
     Versions versions = read_versions(f.opset_import());
     const std::string prefix =
         concat(call.name().empty() ? f.name() : call.name(), "#", ++calls_, "/");
-    const auto rename = [&](std::string* name) {
-      *name = names.try_emplace(*name, prefix + *name).first->second;
+    const Rename rename = [&](std::string& name) {
+      name = names.try_emplace(name, prefix + name).first->second;
     };
     for (const onnx::Node& inner : f.node()) {
       spent_ += 256 + inner.ByteSizeLong();
@@ -86,10 +99,7 @@ class Inliner {
         fail(Code::refused, where, ": written out, the functions take more than ", most_bytes);
       onnx::Node node = inner;
       node.set_name(prefix + inner.name());
-      for (std::string& name : *node.mutable_input()) rename(&name);
-      for (std::string& name : *node.mutable_output()) rename(&name);
-      node.clear_attribute();
-      for (const onnx::Attribute& a : inner.attribute()) bind(a, call, f, node);
+      localise(node, call, f, rename);
       add(std::move(node), versions, depth + 1);
     }
     for (const auto& [from, to] : passed_through) {
@@ -97,7 +107,27 @@ class Inliner {
       node.set_op_type("Identity");
       node.add_input(names.at(from));
       node.add_output(to);
-      out_.push_back({std::move(node), versions_.contains("") ? versions_.at("") : 1});
+      out_.push_back({std::move(node), versions_.contains("") ? versions_.at("") : 1, {}});
+    }
+  }
+
+  using Rename = std::function<void(std::string&)>;
+
+  /// A node of a function, and those in its graphs, with names and attributes of the caller.
+  static void localise(onnx::Node& node, const onnx::Node& call, const onnx::Function& f,
+                       const Rename& rename) {
+    for (std::string& name : *node.mutable_input()) rename(name);
+    for (std::string& name : *node.mutable_output()) rename(name);
+    const auto attributes = node.attribute();
+    node.clear_attribute();
+    for (const onnx::Attribute& a : attributes) bind(a, call, f, node);
+    for (onnx::Attribute& a : *node.mutable_attribute()) {
+      if (!a.has_g()) continue;
+      onnx::Graph& graph = *a.mutable_g();
+      for (auto* infos : {graph.mutable_input(), graph.mutable_output()})
+        for (onnx::ValueInfo& info : *infos) rename(*info.mutable_name());
+      for (onnx::Tensor& t : *graph.mutable_initializer()) rename(*t.mutable_name());
+      for (onnx::Node& inner : *graph.mutable_node()) localise(inner, call, f, rename);
     }
   }
 
@@ -134,6 +164,26 @@ class Inliner {
 
 std::string onnx_domain(const std::string& domain) {
   return domain == "ai.onnx" ? std::string() : domain;
+}
+
+std::set<std::string> onnx_reads(const OnnxNode& node) {
+  std::set<std::string> names(node.node.input().begin(), node.node.input().end());
+  for (const onnx::Attribute& a : node.node.attribute()) {
+    if (!a.has_g()) continue;
+    std::set<std::string> inside;
+    std::set<std::string> made;
+    for (const OnnxNode& inner : node.blocks.at(a.name())) {
+      inside.merge(onnx_reads(inner));
+      made.insert(inner.node.output().begin(), inner.node.output().end());
+    }
+    for (const onnx::ValueInfo& output : a.g().output()) inside.insert(output.name());
+    for (const onnx::ValueInfo& input : a.g().input()) made.insert(input.name());
+    for (const onnx::Tensor& t : a.g().initializer()) made.insert(t.name());
+    for (const std::string& name : inside)
+      if (!made.contains(name)) names.insert(name);
+  }
+  names.erase("");
+  return names;
 }
 
 std::vector<OnnxNode> onnx_flat_nodes(onnx::Model& model) { return Inliner(model).run(); }

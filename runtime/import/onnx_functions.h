@@ -1,7 +1,10 @@
-// The nodes of an ONNX graph with calls of the model's own functions replaced by what the functions
-// do.
+// The nodes of an ONNX graph, and of the graphs in its nodes, with calls of the model's own functions
+// replaced by what the functions do.
 #pragma once
 
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "runtime/import/onnx.pb.h"
@@ -11,7 +14,11 @@ namespace hub {
 struct OnnxNode {
   onnx::Node node;
   int version = 0;  ///< of the operator set of its domain; 0 when the file names none
+  std::map<std::string, std::vector<OnnxNode>> blocks;  ///< the nodes of its graphs, by attribute
 };
+
+/// The names that a node reads, those that its graphs read of the graph around them included.
+std::set<std::string> onnx_reads(const OnnxNode& node);
 
 /// Takes the nodes out of `model`. Checks the operator sets it asks for. Throws Code::refused,
 /// unsupported.

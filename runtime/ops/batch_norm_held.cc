@@ -1,6 +1,6 @@
-// What passes/fuse_train.cc makes of batch norms in a training step: the residual sum and the bounds
-// (attributes low and high; a relu is 0 .. infinity) that stand behind one are part of it, and its
-// result can be had again on the way back instead of being kept.
+// What passes/fuse_train.cc makes of batch norms in a training step: the residual sum and the
+// bounds (attributes low and high; a relu is 0 .. infinity) that stand behind one are part of it,
+// and its result can be had again on the way back instead of being kept.
 //   batch_norm_train_held(x, scale, bias, mean, var, residual?) -> as batch_norm_train
 //   batch_norm_again(x, scale, bias, batch_mean, inv_std) -> y
 //   batch_norm_grad_held(x, dy, scale, bias, batch_mean, inv_std) -> as batch_norm_grad, for the dy
@@ -53,8 +53,7 @@ void hold(const Attrs& attrs, Tensor& y, const Tensor* residual) {
 }
 
 void forward_train(const Call& call) {
-  const auto out =
-      run_reference(*find_op("batch_norm_train"), call.attrs, call.in.subspan(0, 5));
+  const auto out = run_reference(*find_op("batch_norm_train"), call.attrs, call.in.subspan(0, 5));
   dispatch(Types<float, double>{}, call.x(0).dtype(), [&]<class T>() {
     Tensor y = out[0];
     hold<T>(call.attrs, y, call.has(5) ? &call.x(5) : nullptr);
@@ -107,26 +106,25 @@ constexpr std::string_view why = "it is made behind the gradients";
 
 }  // namespace
 
-extern const std::vector<OpDef> batch_norm_held_ops = {
-    {.name = "batch_norm_train_held",
-     .min_inputs = 5,
-     .max_inputs = 6,
-     .outputs = 5,
-     .infer = infer_train,
-     .forward = forward_train,
-     .no_grad = why},
-    {.name = "batch_norm_again",
-     .min_inputs = 5,
-     .max_inputs = 5,
-     .infer = infer_again,
-     .forward = forward_again,
-     .no_grad = why},
-    {.name = "batch_norm_grad_held",
-     .min_inputs = 6,
-     .max_inputs = 6,
-     .outputs = 3,
-     .infer = infer_grad,
-     .forward = forward_grad,
-     .no_grad = why}};
+extern const std::vector<OpDef> batch_norm_held_ops = {{.name = "batch_norm_train_held",
+                                                        .min_inputs = 5,
+                                                        .max_inputs = 6,
+                                                        .outputs = 5,
+                                                        .infer = infer_train,
+                                                        .forward = forward_train,
+                                                        .no_grad = why},
+                                                       {.name = "batch_norm_again",
+                                                        .min_inputs = 5,
+                                                        .max_inputs = 5,
+                                                        .infer = infer_again,
+                                                        .forward = forward_again,
+                                                        .no_grad = why},
+                                                       {.name = "batch_norm_grad_held",
+                                                        .min_inputs = 6,
+                                                        .max_inputs = 6,
+                                                        .outputs = 3,
+                                                        .infer = infer_grad,
+                                                        .forward = forward_grad,
+                                                        .no_grad = why}};
 
 }  // namespace hub

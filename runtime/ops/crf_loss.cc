@@ -39,16 +39,22 @@ double log_sum(const double* v, size_t n) {
   return most + std::log(sum);
 }
 
-/// Whether a sum of weights has lost nothing to underflow or overflow; else it is made again from
-/// logarithms.
-bool sound(double sum) { return sum > 1e-200 && sum < 1e200; }
+/// Whether a sum of products of numbers up to 1 has lost nothing to underflow; else it is made
+/// again from logarithms.
+bool sound(double sum) { return sum > 1e-200; }
+
+/// exp(pair - the largest of them) [D, D]: with it a step needs one exponential a tag, not a pair.
+struct PairWeights {
+  std::vector<double> values;
+  double most = 0;
+};
 
 /// What is known of one sequence of at least one row; numbers in double.
 template <class T>
 struct Chain {
   const T* emission;
   const T* transition;
-  const double* weights;  ///< exp of the pairs, [D, D]: one exponential a tag, not a pair
+  const PairWeights& weights;
   const int64_t* labels;
   size_t count, tags;
 
@@ -70,10 +76,10 @@ struct Chain {
       std::fill(sums.begin(), sums.end(), 0);
       for (size_t i = 0; i < tags; ++i) {
         const double p = std::exp(before[i] - most);
-        for (size_t j = 0; j < tags; ++j) sums[j] += p * weights[i * tags + j];
+        for (size_t j = 0; j < tags; ++j) sums[j] += p * weights.values[i * tags + j];
       }
       for (size_t j = 0; j < tags; ++j) {
-        double sum = most + std::log(sums[j]);
+        double sum = most + weights.most + std::log(sums[j]);
         if (!sound(sums[j])) {
           for (size_t i = 0; i < tags; ++i) v[i] = before[i] + pair(i, j);
           sum = log_sum(v.data(), tags);
@@ -94,9 +100,9 @@ struct Chain {
       const double most = behind(b, t + 1, p);
       for (size_t i = 0; i < tags; ++i) {
         double sum = 0;
-        for (size_t j = 0; j < tags; ++j) sum += weights[i * tags + j] * p[j];
+        for (size_t j = 0; j < tags; ++j) sum += weights.values[i * tags + j] * p[j];
         if (sound(sum)) {
-          b[t * tags + i] = most + std::log(sum);
+          b[t * tags + i] = most + weights.most + std::log(sum);
           continue;
         }
         for (size_t j = 0; j < tags; ++j)
@@ -143,11 +149,12 @@ struct Chain {
       for (size_t i = 0; i < tags; ++i) {
         const double before = a[(t - 1) * tags + i] - all;
         double* row = dtransition + (2 + i) * tags;
-        const double factor = before + most < 400 ? std::exp(before + most) : INFINITY;
+        // A larger factor could meet weights that have become 0.
+        const double scale = before + most + weights.most;
+        const double factor = scale < 400 ? std::exp(scale) : INFINITY;
         for (size_t j = 0; j < tags; ++j) {
-          const double weight = weights[i * tags + j];
-          row[j] += dy * (factor < INFINITY && weight < 1e100
-                              ? factor * weight * p[j]
+          row[j] += dy * (factor < INFINITY
+                              ? factor * weights.values[i * tags + j] * p[j]
                               : std::exp(before + pair(i, j) + emit(t, j) + b[t * tags + j]));
         }
       }
@@ -158,13 +165,13 @@ struct Chain {
 
 /// Sequence s, which begins at row offsets[s].
 template <class T>
-Chain<T> chain_of(const Call& call, const std::vector<double>& weights,
-                  std::span<const int64_t> offsets, int64_t s) {
+Chain<T> chain_of(const Call& call, const PairWeights& weights, std::span<const int64_t> offsets,
+                  int64_t s) {
   const int64_t tags = call.x(0).shape()[1];
   const int64_t first = offsets[static_cast<size_t>(s)];
   return {call.x(0).data<T>() + first * tags,
           call.x(1).data<T>(),
-          weights.data(),
+          weights,
           call.x(2).data<int64_t>() + first,
           static_cast<size_t>(offsets[static_cast<size_t>(s) + 1] - first),
           static_cast<size_t>(tags)};
@@ -178,10 +185,12 @@ std::span<const int64_t> checked(const Call& call) {
   return checked_offsets(call.x(3), call.x(0).shape()[0]);
 }
 
-std::vector<double> pair_weights(const Tensor& transition) {
-  auto w = to_doubles(transition);
-  w.erase(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(2 * transition.shape()[1]));
-  for (double& x : w) x = std::exp(x);
+PairWeights pair_weights(const Tensor& transition) {
+  PairWeights w{to_doubles(transition)};
+  w.values.erase(w.values.begin(),
+                 w.values.begin() + static_cast<std::ptrdiff_t>(2 * transition.shape()[1]));
+  w.most = *std::max_element(w.values.begin(), w.values.end());
+  for (double& x : w.values) x = std::exp(x - w.most);
   return w;
 }
 

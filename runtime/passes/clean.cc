@@ -132,7 +132,7 @@ void fold_constants(Program& program) {
       in.push_back(t);
     }
     const bool folds =
-        all && call.out.size() == 1 &&
+        all && call.out.size() == 1 && call.op->run == nullptr &&
         infer_call(program, call, specs, known)[0].shape.numel() <= std::max(small, read);
     if (!folds) {
       kept.push_back(std::move(call));

@@ -16,8 +16,7 @@ class FuseNorms {
 
   void run() {
     for (size_t c = 0; c < p_.ops.size(); ++c) {
-      if (gone_[c] == 0 && is(p_.ops[c], "batch_norm_train") && picture(p_.ops[c].in[0]))
-        fuse(c);
+      if (gone_[c] == 0 && is(p_.ops[c], "batch_norm_train") && picture(p_.ops[c].in[0])) fuse(c);
     }
     std::vector<OpCall> kept;
     for (size_t c = 0; c < p_.ops.size(); ++c) {
@@ -98,7 +97,8 @@ class FuseNorms {
       return;
     }
     if (readers.size() != 1) return;
-    if (const auto h = bounds_of(follower, 1); h && (is(follower, "relu") || is(follower, "clip"))) {
+    if (const auto h = bounds_of(follower, 1);
+        h && (is(follower, "relu") || is(follower, "clip"))) {
       const ValueId z = follower.out[0];
       take(c, next, *h);
       for (int r : uses_.readers[static_cast<size_t>(z)]) {
@@ -123,8 +123,7 @@ class FuseNorms {
   void add_residual(size_t c, int sum, ValueId y) {
     OpCall& add = *at(sum);
     const ValueId other = add.in[0] == y ? add.in[1] : add.in[0];
-    if (p_[other].constant ||
-        specs_[static_cast<size_t>(other)] != specs_[static_cast<size_t>(y)])
+    if (p_[other].constant || specs_[static_cast<size_t>(other)] != specs_[static_cast<size_t>(y)])
       return;
     OpCall& norm = p_.ops[c];
     norm.in.resize(6, absent);

@@ -39,8 +39,8 @@ void fuse_post(Program& program, const std::vector<Spec>& specs);
 /// Training steps: relu or clip, and a residual sum, behind a batch norm become part of it and of
 /// its gradient.
 void fuse_norms(Program& program, const std::vector<Spec>& specs);
-/// Training steps: results of norms and gelu that the way back reads are computed again there, where
-/// what they are made of is kept anyway.
+/// Training steps: results of norms and gelu that the way back reads are computed again there,
+/// where what they are made of is kept anyway.
 void compute_again(Program& program, std::vector<Spec>& specs);
 /// Calls that only make the next values of states move right behind the last call they need.
 void hoist_updates(Program& program);

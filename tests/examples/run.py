@@ -83,6 +83,10 @@ def main():
             if word not in said:
                 sys.exit(f"it does not say '{word}'")
             print(run(hub, "verify", "--run", module))
+            shown = run(hub, "show", module)
+            print(shown)
+            if "origin base" not in shown or "origin metrics" not in shown:
+                sys.exit("'hub show' does not tell what it came from")
 
 
 main()

@@ -72,7 +72,7 @@ struct Case {
   std::string list, architecture, options;
 };
 const Case cases[] = {
-    {"mobilenet_v2", "mobilenet_v2", "{}"},
+    {"mobilenet_v2", "mobilenet-v2", "{}"},
     {"resnet_basic", "resnet", R"({"layers": [1, 2, 1, 1], "block": "basic"})"},
     {"resnet_bottleneck", "resnet", R"({"layers": [2, 1, 1, 1], "block": "bottleneck"})"}};
 

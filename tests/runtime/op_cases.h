@@ -30,6 +30,7 @@ std::vector<OpCase> nn_cases();
 std::vector<OpCase> recurrent_cases();  ///< and resize
 std::vector<OpCase> gradient_cases();
 std::vector<OpCase> recurrent_gradient_cases();
+std::vector<OpCase> control_cases();
 
 /// Rows of gradients and training operators in sizes that fill a device; only compared between
 /// devices, not part of op_cases(). `out` says how many outputs there are.

@@ -30,44 +30,58 @@ void convolutions(std::vector<OpCase>& rows) {
   };
   const std::vector<Row> forms = {
       {{2, 40, 9, 10}, {24, 40, 3, 3}, {2, 24, 9, 10}, {{"pads", ints{1, 1, 1, 1}}}},
-      {{2, 33, 9, 10}, {21, 33, 3, 3}, {2, 21, 5, 5},
+      {{2, 33, 9, 10},
+       {21, 33, 3, 3},
+       {2, 21, 5, 5},
        {{"pads", ints{1, 1, 1, 1}}, {"strides", ints{2, 2}}}},
       {{1, 64, 7, 7}, {48, 64, 1, 1}, {1, 48, 4, 4}, {{"strides", ints{2, 2}}}},
-      {{2, 36, 8, 8}, {36, 1, 3, 3}, {2, 36, 8, 8},
+      {{2, 36, 8, 8},
+       {36, 1, 3, 3},
+       {2, 36, 8, 8},
        {{"group", int64_t{36}}, {"pads", ints{1, 1, 1, 1}}}},
-      {{2, 32, 9, 9}, {32, 1, 5, 5}, {2, 32, 5, 5},
+      {{2, 32, 9, 9},
+       {32, 1, 5, 5},
+       {2, 32, 5, 5},
        {{"group", int64_t{32}}, {"auto_pad", "same_upper"}, {"strides", ints{2, 2}}}},
       {{2, 32, 6, 6}, {48, 16, 3, 3}, {2, 48, 4, 4}, {{"group", int64_t{2}}}},
-      {{2, 3, 15, 15}, {32, 3, 7, 7}, {2, 32, 8, 8},
+      {{2, 3, 15, 15},
+       {32, 3, 7, 7},
+       {2, 32, 8, 8},
        {{"pads", ints{3, 3, 3, 3}}, {"strides", ints{2, 2}}}},
       {{1, 20, 11}, {18, 20, 3}, {1, 18, 7}, {{"dilations", ints{2}}}},
   };
   for (const Row& r : forms) {
     rows.push_back({"conv_input_grad", r.attrs, {noise(r.y, 3), noise(r.w, 2), noise(r.x, 1)}, {}});
-    rows.push_back({"conv_weight_grad", r.attrs, {noise(r.x, 1), noise(r.y, 3), noise(r.w, 2)},
+    rows.push_back({"conv_weight_grad",
+                    r.attrs,
+                    {noise(r.x, 1), noise(r.y, 3), noise(r.w, 2)},
                     {Tensor(), Tensor()}});
   }
   const Attrs doubled = {{"strides", ints{2, 2}}};
   const Shape x{2, 24, 5, 6}, w{24, 20, 3, 3}, y{2, 20, 11, 13};
   rows.push_back(
       {"conv_transpose_input_grad", doubled, {noise(y, 3), noise(w, 2), noise(x, 1)}, {}});
-  rows.push_back({"conv_transpose_weight_grad", doubled, {noise(x, 1), noise(y, 3), noise(w, 2)},
+  rows.push_back({"conv_transpose_weight_grad",
+                  doubled,
+                  {noise(x, 1), noise(y, 3), noise(w, 2)},
                   {Tensor(), Tensor()}});
 }
 
 void norms(std::vector<OpCase>& rows) {
   const std::vector<Tensor> five(5);
   const std::vector<Tensor> three(3);
-  for (const Shape& x : {Shape{2, 40, 9, 7}, Shape{3, 32, 33}, Shape{1, 17, 5, 5},
-                         Shape{4, 64, 12, 12}}) {
+  for (const Shape& x :
+       {Shape{2, 40, 9, 7}, Shape{3, 32, 33}, Shape{1, 17, 5, 5}, Shape{4, 64, 12, 12}}) {
     const Shape c{x[1]};
     const Tensor scale = noise(c, 2), bias = noise(c, 3), mean = noise(c, 4),
                  variance = positive(c, 5);
     rows.push_back({"batch_norm_train", {}, {noise(x, 1), scale, bias, mean, variance}, five});
-    rows.push_back({"batch_norm_grad", {}, {noise(x, 1), noise(x, 6), scale, mean, variance}, three});
+    rows.push_back(
+        {"batch_norm_grad", {}, {noise(x, 1), noise(x, 6), scale, mean, variance}, three});
     for (const double high : {6.0, HUGE_VAL}) {
       const Attrs held = {{"low", 0.0}, {"high", high}, {"epsilon", 1e-3}};
-      rows.push_back({"batch_norm_train_held", held, {noise(x, 1), scale, bias, mean, variance}, five});
+      rows.push_back(
+          {"batch_norm_train_held", held, {noise(x, 1), scale, bias, mean, variance}, five});
       rows.push_back({"batch_norm_train_held",
                       held,
                       {noise(x, 1), scale, bias, mean, variance, noise(x, 7)},
@@ -83,10 +97,8 @@ void norms(std::vector<OpCase>& rows) {
   Tensor far = noise({2, 16, 8, 8}, 1);
   for (int64_t k = 0; k < far.numel(); ++k) far.data<float>()[k] += 100;
   const Shape c{16};
-  rows.push_back({"batch_norm_train",
-                  {},
-                  {far, noise(c, 2), noise(c, 3), noise(c, 4), positive(c, 5)},
-                  five});
+  rows.push_back(
+      {"batch_norm_train", {}, {far, noise(c, 2), noise(c, 3), noise(c, 4), positive(c, 5)}, five});
   for (const Shape& x : {Shape{130, 48}, Shape{3, 5, 20}, Shape{2, 70, 384}}) {
     const Shape width{x.back()};
     rows.push_back({"layer_norm_grad",

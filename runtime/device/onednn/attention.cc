@@ -25,8 +25,8 @@ struct Heads {
         heads(call.attrs.i("heads")),
         depth(width / heads),
         value_depth(value_width / heads),
-        scale(static_cast<float>(
-            call.attrs.f("scale", 1 / std::sqrt(static_cast<double>(depth))))) {}
+        scale(
+            static_cast<float>(call.attrs.f("scale", 1 / std::sqrt(static_cast<double>(depth))))) {}
 
   /// [batch, heads, length, d] of [batch, length, heads * d].
   memory::desc view(int64_t length, int64_t d) const {
@@ -50,7 +50,10 @@ struct Made {
   dnnl::matmul primitive;
 
   Made(memory::desc first, memory::desc second, memory::desc result)
-      : a(std::move(first)), b(std::move(second)), c(std::move(result)), pd(product(a, b, c).pd),
+      : a(std::move(first)),
+        b(std::move(second)),
+        c(std::move(result)),
+        pd(product(a, b, c).pd),
         primitive(pd) {}
   size_t scratch() const { return pd.scratchpad_desc().get_size(); }
   Step bind(const void* from_a, const void* from_b, void* to, void* rest) const {
@@ -112,9 +115,8 @@ std::optional<Prepared> prepare_attention_grad(const OpCall& call, std::span<con
   Prepared p;
   p.in.assign(in.size(), nullptr);
   p.out.assign(3, nullptr);
-  p.scratch = 2 * h.score_bytes() + std::max({scores.scratch(), to_v.scratch(),
-                                              to_scores.scratch(), to_q.scratch(),
-                                              to_k.scratch()});
+  p.scratch = 2 * h.score_bytes() + std::max({scores.scratch(), to_v.scratch(), to_scores.scratch(),
+                                              to_q.scratch(), to_k.scratch()});
   p.how = std::string(scores.pd.impl_info_str()) + " softmax";
   p.bind = [=, mask = in[3].present](const Places& at) -> Step {
     auto* weights = static_cast<float*>(at.scratch);

@@ -42,9 +42,9 @@ Conv conv_of(const Shape& large, const Shape& small, const Shape& w, int64_t gro
 std::optional<Prepared> input_grad(const Conv& c) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const dnnl::convolution_backward_data::desc desc(
-      dnnl::algorithm::convolution_direct, c.large, c.weights, c.small, c.win.strides,
-      c.win.dilations, c.win.begin, c.win.end);
+  const dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, c.large,
+                                                   c.weights, c.small, c.win.strides,
+                                                   c.win.dilations, c.win.begin, c.win.end);
   const dnnl::convolution_backward_data::primitive_desc pd(
       desc, attr, engine(), c.forward(dnnl::prop_kind::forward_training, {}));
   Prepared p;
@@ -67,9 +67,9 @@ std::optional<Prepared> weight_grad(const Conv& c, size_t large_at, bool bias) {
   const memory::desc bias_desc = bias ? plain_desc({c.small.dims()[1]}) : memory::desc();
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const dnnl::convolution_backward_weights::desc desc(
-      dnnl::algorithm::convolution_direct, c.large, c.weights, bias_desc, c.small, c.win.strides,
-      c.win.dilations, c.win.begin, c.win.end);
+  const dnnl::convolution_backward_weights::desc desc(dnnl::algorithm::convolution_direct, c.large,
+                                                      c.weights, bias_desc, c.small, c.win.strides,
+                                                      c.win.dilations, c.win.begin, c.win.end);
   const dnnl::convolution_backward_weights::primitive_desc pd(
       desc, attr, engine(), c.forward(dnnl::prop_kind::forward_training, bias_desc));
   Prepared p;
@@ -107,6 +107,44 @@ Step bias_step(const Shape& y, const void* dy, void* to) {
   };
 }
 
+/// Nothing when it is not a small convolution of each channel by itself.
+std::optional<Prepared> depthwise(const Window& window, const Shape& x, const Shape& y,
+                                  const Shape& w, bool bias) {
+  const bool single = w.rank() == 4 && w[1] == 1 && w[0] == x[1] && w[2] == w[3];
+  if (!single || (w[2] != 3 && w[2] != 5) || window.dilations[0] != 1 || window.dilations[1] != 1)
+    return {};
+  const int64_t block = channel_block();
+  const WindowShape s{x[0] * ((x[1] + block - 1) / block),
+                      x[2],
+                      x[3],
+                      y[2],
+                      y[3],
+                      w[2],
+                      w[3],
+                      window.strides[0],
+                      window.strides[1],
+                      1,
+                      1,
+                      window.pad_begin[0],
+                      window.pad_begin[1],
+                      block};
+  Prepared p;
+  p.in = {image_layout(x), image_layout(y), nullptr};
+  p.out = {nullptr, nullptr};
+  p.scratch = static_cast<size_t>(s.planes * w[2] * w[3] * block) * sizeof(float);
+  p.how = "loop";
+  p.bind = [=, channels = x[1]](const Places& at) -> Step {
+    const auto* from = static_cast<const float*>(at.in[0]);
+    const auto* dy = static_cast<const float*>(at.in[1]);
+    return [=, dw = static_cast<float*>(at.out[0]), scratch = static_cast<float*>(at.scratch),
+            sums = bias ? bias_step(y, dy, at.out[1]) : Step()] {
+      depthwise_weight_grad(s, channels, from, dy, dw, scratch);
+      if (sums) sums();
+    };
+  };
+  return p;
+}
+
 }  // namespace
 
 std::optional<Prepared> prepare_conv_input_grad(const OpCall& call, std::span<const Operand> in,
@@ -115,8 +153,8 @@ std::optional<Prepared> prepare_conv_input_grad(const OpCall& call, std::span<co
   const Shape& x = in[2].spec.shape;
   const Shape& w = in[1].spec.shape;
   const Window window = conv_window(call.attrs, spatial(x), spatial(w));
-  return input_grad(conv_of(x, in[0].spec.shape, w, call.attrs.i("group", 1), false,
-                            windows_of(window, x)));
+  return input_grad(
+      conv_of(x, in[0].spec.shape, w, call.attrs.i("group", 1), false, windows_of(window, x)));
 }
 
 std::optional<Prepared> prepare_conv_weight_grad(const OpCall& call, std::span<const Operand> in,
@@ -125,9 +163,12 @@ std::optional<Prepared> prepare_conv_weight_grad(const OpCall& call, std::span<c
   const Shape& x = in[0].spec.shape;
   const Shape& w = in[2].spec.shape;
   const Window window = conv_window(call.attrs, spatial(x), spatial(w));
-  return weight_grad(conv_of(x, in[1].spec.shape, w, call.attrs.i("group", 1), !in[0].layout,
-                             windows_of(window, x)),
-                     0, wants_bias(call));
+  auto p = weight_grad(conv_of(x, in[1].spec.shape, w, call.attrs.i("group", 1), !in[0].layout,
+                               windows_of(window, x)),
+                       0, wants_bias(call));
+  if (p && !p->how.starts_with("ref")) return p;
+  if (auto own = depthwise(window, x, in[1].spec.shape, w, wants_bias(call))) return own;
+  return p;
 }
 
 std::optional<Prepared> prepare_conv_transpose_input_grad(const OpCall& call,

@@ -176,8 +176,8 @@ const std::map<std::string_view, Prepare>& table() {
         {"attention_grad", prepare_attention_grad},
         {"sum_to", prepare_sum_to},
     };
-    for (std::string_view op :
-         {"reshape", "reshape_as", "matmul_operand", "squeeze", "unsqueeze", "flatten", "identity"}) {
+    for (std::string_view op : {"reshape", "reshape_as", "matmul_operand", "squeeze", "unsqueeze",
+                                "flatten", "identity"}) {
       t[op] = prepare_view;
     }
     for (std::string_view op : {"relu", "sigmoid", "tanh", "gelu", "hard_swish", "hard_sigmoid",

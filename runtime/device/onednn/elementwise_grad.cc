@@ -98,9 +98,15 @@ std::optional<Prepared> prepare_update(const OpCall& call, std::span<const Opera
                  output(at, 0), output(at, 1), count);
       } else {
         const auto step = static_cast<double>(*static_cast<const int64_t*>(at.in[6]));
-        const AdamStep how{rate, scale, decay, static_cast<float>(beta1), static_cast<float>(beta2),
-                           epsilon, static_cast<float>(1 / (1 - std::pow(beta1, step))),
-                           static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, step))), decoupled};
+        const AdamStep how{rate,
+                           scale,
+                           decay,
+                           static_cast<float>(beta1),
+                           static_cast<float>(beta2),
+                           epsilon,
+                           static_cast<float>(1 / (1 - std::pow(beta1, step))),
+                           static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, step))),
+                           decoupled};
         adam(how, input(at, 0), input(at, 1), input(at, 4), input(at, 5), output(at, 0),
              output(at, 1), output(at, 2), count);
       }

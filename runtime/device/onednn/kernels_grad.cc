@@ -222,6 +222,7 @@ void column_sums(const float* x, float* y, int64_t rows, int64_t width) {
   if (rows * width < worth_a_thread) return column_part(x, y, rows, width, width);
   slices(std::max(width, worth_a_thread), [&](int64_t from, int64_t n) {
     // slices() cuts by work; here only columns can be cut.
+    if (n <= 0) return;
     const int64_t total = std::max(width, worth_a_thread);
     const int64_t begin = width * from / total / 16 * 16;
     const int64_t end = from + n == total ? width : width * (from + n) / total / 16 * 16;

@@ -203,9 +203,7 @@ constexpr auto channels_a_block = static_cast<int64_t>((sizeof(Channels) + 7) / 
 struct Scratch {
   Picture s;
   double* memory;
-  double* sums(int64_t n, int64_t b) const {
-    return memory + (b * s.images + n) * sums_a_block;
-  }
+  double* sums(int64_t n, int64_t b) const { return memory + (b * s.images + n) * sums_a_block; }
   Channels& channels(int64_t b) const {
     double* behind = memory + s.blocks() * s.images * sums_a_block;
     return *reinterpret_cast<Channels*>(behind + b * channels_a_block);

@@ -20,26 +20,29 @@ Span inside(int64_t start, int64_t kernel, int64_t dilation, int64_t length) {
 
 /// visit(out pixel, tap rows, tap columns) for the windows of a plane; then each(pixel) walks one.
 template <class Visit>
-HUB_INLINE void windows(const PoolShape& s, Visit visit) {
+HUB_INLINE void windows(const WindowShape& s, Visit visit) {
   for (int64_t i = 0; i < s.out_h; ++i) {
     const int64_t y = i * s.stride_h - s.top;
     const Span rows = inside(y, s.kernel_h, s.dilation_h, s.h);
     for (int64_t j = 0; j < s.out_w; ++j) {
       const int64_t x = j * s.stride_w - s.left;
       const Span columns = inside(x, s.kernel_w, s.dilation_w, s.w);
-      visit(i * s.out_w + j, [&](auto each) HUB_INLINED {
-        for (int64_t r = rows.first; r < rows.first + rows.count; ++r) {
-          const int64_t row = (y + r * s.dilation_h) * s.w + x;
-          for (int64_t c = columns.first; c < columns.first + columns.count; ++c)
-            each(row + c * s.dilation_w);
-        }
-      }, rows.count * columns.count);
+      visit(
+          i * s.out_w + j,
+          [&](auto each) HUB_INLINED {
+            for (int64_t r = rows.first; r < rows.first + rows.count; ++r) {
+              const int64_t row = (y + r * s.dilation_h) * s.w + x;
+              for (int64_t c = columns.first; c < columns.first + columns.count; ++c)
+                each(row + c * s.dilation_w);
+            }
+          },
+          rows.count * columns.count);
     }
   }
 }
 
 template <class V>
-HUB_INLINE void max_plane(const PoolShape& s, const float* x, const float* dy, float* dx) {
+HUB_INLINE void max_plane(const WindowShape& s, const float* x, const float* dy, float* dx) {
   constexpr int64_t lanes = sizeof(V) / sizeof(float);
   const auto* from = reinterpret_cast<const V*>(x);
   const auto* gradient = reinterpret_cast<const V*>(dy);
@@ -58,7 +61,7 @@ HUB_INLINE void max_plane(const PoolShape& s, const float* x, const float* dy, f
 }
 
 template <class V>
-HUB_INLINE void average_plane(const PoolShape& s, bool padding, const float* dy, float* dx) {
+HUB_INLINE void average_plane(const WindowShape& s, bool padding, const float* dy, float* dx) {
   constexpr int64_t lanes = sizeof(V) / sizeof(float);
   const auto* gradient = reinterpret_cast<const V*>(dy);
   auto* to = reinterpret_cast<V*>(dx);
@@ -70,22 +73,22 @@ HUB_INLINE void average_plane(const PoolShape& s, bool padding, const float* dy,
   });
 }
 
-HUB_VECTOR void max_plane_16(const PoolShape& s, const float* x, const float* dy, float* dx) {
+HUB_VECTOR void max_plane_16(const WindowShape& s, const float* x, const float* dy, float* dx) {
   max_plane<Wide>(s, x, dy, dx);
 }
-HUB_VECTOR void max_plane_8(const PoolShape& s, const float* x, const float* dy, float* dx) {
+HUB_VECTOR void max_plane_8(const WindowShape& s, const float* x, const float* dy, float* dx) {
   max_plane<Narrow>(s, x, dy, dx);
 }
-HUB_VECTOR void average_plane_16(const PoolShape& s, bool padding, const float* dy, float* dx) {
+HUB_VECTOR void average_plane_16(const WindowShape& s, bool padding, const float* dy, float* dx) {
   average_plane<Wide>(s, padding, dy, dx);
 }
-HUB_VECTOR void average_plane_8(const PoolShape& s, bool padding, const float* dy, float* dx) {
+HUB_VECTOR void average_plane_8(const WindowShape& s, bool padding, const float* dy, float* dx) {
   average_plane<Narrow>(s, padding, dy, dx);
 }
 
 }  // namespace
 
-void max_pool_grad(const PoolShape& s, const float* x, const float* dy, float* dx) {
+void max_pool_grad(const WindowShape& s, const float* x, const float* dy, float* dx) {
   const int64_t in = s.h * s.w * s.block;
   const int64_t out = s.out_h * s.out_w * s.block;
 #pragma omp parallel for if (s.planes * in >= worth_a_thread)
@@ -95,7 +98,7 @@ void max_pool_grad(const PoolShape& s, const float* x, const float* dy, float* d
   }
 }
 
-void average_pool_grad(const PoolShape& s, bool padding, const float* dy, float* dx) {
+void average_pool_grad(const WindowShape& s, bool padding, const float* dy, float* dx) {
   const int64_t in = s.h * s.w * s.block;
   const int64_t out = s.out_h * s.out_w * s.block;
 #pragma omp parallel for if (s.planes * in >= worth_a_thread)

@@ -66,17 +66,23 @@ void batch_norm_grad(const BatchNorm& how, const float* x, const float* dy, cons
                      const float* bias, const float* mean, const float* inv_std, float* dx,
                      float* dscale, float* dbias, double* scratch);
 
-/// dx [images, blocks, in pixels, block] of a max pool over two dimensions: the first maximum of
-/// each window gets its gradient.
-struct PoolShape {
+/// Windows over pictures of two dimensions.
+struct WindowShape {
   int64_t planes;  ///< images * blocks
   int64_t h, w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top,
       left, block;
 };
-void max_pool_grad(const PoolShape& s, const float* x, const float* dy, float* dx);
+/// dx [images, blocks, in pixels, block] of a max pool: the first maximum of each window gets its
+/// gradient.
+void max_pool_grad(const WindowShape& s, const float* x, const float* dy, float* dx);
 /// Each window's gradient in equal parts to its pixels: those inside the picture, or all that lie
 /// in the padded one when `padding` counts.
-void average_pool_grad(const PoolShape& s, bool padding, const float* dy, float* dx);
+void average_pool_grad(const WindowShape& s, bool padding, const float* dy, float* dx);
+
+/// dw [channels, 1, k, k] of a convolution of each channel by itself; k is 3 or 5, nothing dilated.
+/// scratch: planes * k * k * block numbers.
+void depthwise_weight_grad(const WindowShape& s, int64_t channels, const float* x, const float* dy,
+                           float* dw, float* scratch);
 
 struct AdamStep {
   float rate, scale, decay, beta1, beta2, epsilon, correct1, correct2;

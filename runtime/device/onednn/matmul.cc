@@ -71,13 +71,15 @@ std::optional<Prepared> prepare_matmul(const OpCall& call, std::span<const Opera
   memory::desc db;
   memory::desc dc;
   memory::desc plain_b;
+  bool packed = false;
   if (b.rank() == 2 && (a.rank() == 2 || !trans_a)) {
     // Leading dimensions of a are more rows.
     const int64_t k = trans_a ? a[0] : a.back();
     const int64_t m = trans_a ? a[1] : a.numel() / k;
     da = operand_desc(trans_a ? Shape{k, m} : Shape{m, k}, 2, trans_a);
     plain_b = operand_desc(b, 2, trans_b);
-    db = in[1].constant != nullptr || slow_rows(n, trans_b) ? weight_desc(k, n) : plain_b;
+    packed = in[1].constant != nullptr || slow_rows(n, trans_b);
+    db = packed ? weight_desc(k, n) : plain_b;
     dc = plain_desc({m, n});
   } else {
     const size_t rank = out[0].shape.rank();
@@ -95,7 +97,7 @@ std::optional<Prepared> prepare_matmul(const OpCall& call, std::span<const Opera
   const Product made = product(da, db, dc, bias_desc, posts);
   Prepared p;
   p.in.assign(in.size(), nullptr);
-  p.in[1] = layout_of(made.pd.weights_desc(), plain_b);
+  if (packed) p.in[1] = layout_of(made.pd.weights_desc(), plain_b);
   p.out = {nullptr};
   p.scratch = made.pd.scratchpad_desc().get_size();
   p.how = made.pd.impl_info_str();

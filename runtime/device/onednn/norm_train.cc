@@ -83,8 +83,8 @@ std::optional<Prepared> prepare_batch_norm_grad(const OpCall& call, std::span<co
   const bool held = in.size() == 6;
   // Nothing passes at a bound itself.
   Bounds& inside = how->bounds;
-  inside.low = inside.low == 0 ? std::numeric_limits<float>::min()
-                               : std::nextafter(inside.low, INFINITY);
+  inside.low =
+      inside.low == 0 ? std::numeric_limits<float>::min() : std::nextafter(inside.low, INFINITY);
   inside.high = std::nextafter(inside.high, -INFINITY);
   Prepared p = in_blocks(call, in, *how);
   p.in[1] = p.in[0];

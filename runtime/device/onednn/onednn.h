@@ -100,20 +100,34 @@ std::optional<Prepared> prepare_transpose(const OpCall&, std::span<const Operand
                                           std::span<const Spec>);
 std::optional<Prepared> prepare_view(const OpCall&, std::span<const Operand>,
                                      std::span<const Spec>);
-std::optional<Prepared> prepare_conv_input_grad(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_conv_weight_grad(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_conv_transpose_input_grad(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_conv_transpose_weight_grad(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_pool_grad(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_batch_norm_train(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_batch_norm_again(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_batch_norm_grad(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_slope(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_update(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_softmax_grad(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_layer_norm_grad(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_sum_to(const OpCall&, std::span<const Operand>, std::span<const Spec>);
-std::optional<Prepared> prepare_attention_grad(const OpCall&, std::span<const Operand>, std::span<const Spec>);
+std::optional<Prepared> prepare_conv_input_grad(const OpCall&, std::span<const Operand>,
+                                                std::span<const Spec>);
+std::optional<Prepared> prepare_conv_weight_grad(const OpCall&, std::span<const Operand>,
+                                                 std::span<const Spec>);
+std::optional<Prepared> prepare_conv_transpose_input_grad(const OpCall&, std::span<const Operand>,
+                                                          std::span<const Spec>);
+std::optional<Prepared> prepare_conv_transpose_weight_grad(const OpCall&, std::span<const Operand>,
+                                                           std::span<const Spec>);
+std::optional<Prepared> prepare_pool_grad(const OpCall&, std::span<const Operand>,
+                                          std::span<const Spec>);
+std::optional<Prepared> prepare_batch_norm_train(const OpCall&, std::span<const Operand>,
+                                                 std::span<const Spec>);
+std::optional<Prepared> prepare_batch_norm_again(const OpCall&, std::span<const Operand>,
+                                                 std::span<const Spec>);
+std::optional<Prepared> prepare_batch_norm_grad(const OpCall&, std::span<const Operand>,
+                                                std::span<const Spec>);
+std::optional<Prepared> prepare_slope(const OpCall&, std::span<const Operand>,
+                                      std::span<const Spec>);
+std::optional<Prepared> prepare_update(const OpCall&, std::span<const Operand>,
+                                       std::span<const Spec>);
+std::optional<Prepared> prepare_softmax_grad(const OpCall&, std::span<const Operand>,
+                                             std::span<const Spec>);
+std::optional<Prepared> prepare_layer_norm_grad(const OpCall&, std::span<const Operand>,
+                                                std::span<const Spec>);
+std::optional<Prepared> prepare_sum_to(const OpCall&, std::span<const Operand>,
+                                       std::span<const Spec>);
+std::optional<Prepared> prepare_attention_grad(const OpCall&, std::span<const Operand>,
+                                               std::span<const Spec>);
 
 }  // namespace onednn
 }  // namespace hub

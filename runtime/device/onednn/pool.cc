@@ -71,9 +71,20 @@ std::optional<Prepared> prepare_pool_grad(const OpCall& call, std::span<const Op
     if (padding && w.reach_end(i, x[i + 2]) > w.pad_end[i]) return {};
   }
   const int64_t block = channel_block();
-  const PoolShape shape{x[0] * ((x[1] + block - 1) / block), x[2], x[3], y[2], y[3], w.kernel[0],
-                        w.kernel[1], w.strides[0], w.strides[1], w.dilations[0], w.dilations[1],
-                        w.pad_begin[0], w.pad_begin[1], block};
+  const WindowShape shape{x[0] * ((x[1] + block - 1) / block),
+                          x[2],
+                          x[3],
+                          y[2],
+                          y[3],
+                          w.kernel[0],
+                          w.kernel[1],
+                          w.strides[0],
+                          w.strides[1],
+                          w.dilations[0],
+                          w.dilations[1],
+                          w.pad_begin[0],
+                          w.pad_begin[1],
+                          block};
   Prepared p;
   // Of a mean the numbers of x do not matter: they are taken as they are.
   p.in = {kind == "max" ? image_layout(x) : in[0].layout, image_layout(y)};
