@@ -79,15 +79,21 @@ void remove_temporaries(const std::string& folder) {
   for (const fs::path& path : left) fs::remove(path, ec);
 }
 
-void refuse_other(const std::string& wanted, const std::string& found) {
-  const json a = parse_json(wanted), b = parse_json(found);
-  for (const auto& [key, value] : a.items()) {
-    if (!b.contains(key) || b[key] != value)
-      fail(Code::usage, "the checkpoint is of another run: ", key, " was ",
-           b.contains(key) ? b[key].dump() : "not set", ", now it is ", value.dump(),
-           "; resume with the same options, or start anew without --resume");
+/// The first member that differs, however deep: "options: batch was "16", now it is "4"".
+std::string first_difference(const json& wanted, const json& found) {
+  for (const auto& [key, value] : wanted.items()) {
+    const json was = found.value(key, json());
+    if (was == value) continue;
+    if (was.is_object() && value.is_object()) return concat(key, ": ", first_difference(value, was));
+    return concat(key, " was ", was.is_null() ? "not set" : was.dump(), ", now it is ", value.dump());
   }
-  fail(Code::usage, "the checkpoint is of another run; start anew without --resume");
+  return "it has settings that this one has not";
+}
+
+void refuse_other(const std::string& wanted, const std::string& found) {
+  fail(Code::usage, "the checkpoint is of another run: ",
+       first_difference(parse_json(wanted), parse_json(found)),
+       "; resume with the same options, or start anew without --resume");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "finetune/options.h"
 
 #include <algorithm>
+#include <charconv>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -41,8 +43,14 @@ void TrainOptions::check() const {
 
 Pairs TrainOptions::pairs() const {
   Pairs all;
-  const auto put = [&](std::string name, const auto& value) {
-    all.emplace_back(std::move(name), concat(value));
+  const auto put = [&]<class T>(std::string name, const T& value) {
+    if constexpr (std::is_floating_point_v<T>) {  // as short as it can be and no shorter
+      char text[32];
+      const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+      all.emplace_back(std::move(name), std::string(text, end));
+    } else {
+      all.emplace_back(std::move(name), concat(value));
+    }
   };
   put("epochs", epochs);
   put("batch", batch);

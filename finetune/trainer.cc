@@ -43,6 +43,19 @@ void mix(std::vector<Tensor>& tensors, double lambda, const std::vector<uint32_t
   }
 }
 
+/// An activation may hide a number that is none (relu makes 0 of it): looked for at the door.
+void check_inputs(std::span<const Item* const> items, const std::vector<Tensor>& inputs) {
+  for (const Tensor& t : inputs) {
+    if (t.dtype() != DType::f32 || t.numel() == 0 || t.shape().rank() == 0) continue;
+    const auto values = t.values<float>();
+    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    if (bad == values.end()) continue;
+    const int64_t row = (bad - values.begin()) / (t.numel() / t.shape()[0]);
+    fail(Code::numeric, items[static_cast<size_t>(row) % items.size()]->source, ": a number of its input is ",
+         *bad, "; nothing was done with it");
+  }
+}
+
 class Run {
  public:
   explicit Run(const TrainJob& job)
@@ -182,6 +195,7 @@ class Run {
     for (size_t i = begin; i < end; ++i) items.push_back(&job_.train->items[order[i]]);
     Batch b;
     b.inputs = job_.encode(items, epoch, true);
+    check_inputs(items, b.inputs);
     std::vector<Tensor> targets = job_.objective->targets(items, b.inputs, b.weight);
     b.rows = items.size();
     if (o_.mixup > 0) {
@@ -211,7 +225,7 @@ class Run {
         std::vector<Batch> group;
         const int64_t left = batches_ - at_.batch;
         for (int64_t k = 0; k < std::min<int64_t>(left, o_.accumulate); ++k)
-          group.push_back(ahead.take());
+          group.push_back(within(concat("step ", at_.step + 1), [&] { return ahead.take(); }));
         step(group);
         if (o_.time_budget > 0 && seconds() >= o_.time_budget) ended_ = "time-budget";
         if (stopped()) ended_ = "stopped";
@@ -406,8 +420,11 @@ void run_over(
   const auto items = [&](size_t k) {
     return std::span(order).subspan(k * batch, std::min(batch, order.size() - k * batch));
   };
-  Ahead ahead(0, count, loaders, static_cast<size_t>(2 * loaders),
-              [&](size_t k) { return Batch{encode(items(k), 0, false), 0, items(k).size()}; });
+  Ahead ahead(0, count, loaders, static_cast<size_t>(2 * loaders), [&](size_t k) {
+    Batch b{encode(items(k), 0, false), 0, items(k).size()};
+    check_inputs(items(k), b.inputs);
+    return b;
+  });
   for (size_t k = 0; k < count; ++k) {
     if (stop != nullptr && stop->load() != 0) throw Stopped{};
     each(items(k), session.run(ahead.take().inputs));

@@ -251,6 +251,8 @@ json to_json(const Head& head) {
 
 void adapt(Program& program, const std::optional<Head>& head, const NamedTensors& tuned,
            uint64_t seed) {
+  // First of all: low-rank products are no place to look for features.
+  if (head) HeadBuilder(program, *head, tuned, seed).build();
   for (const auto& [name, tensor] : tuned) {
     if (name.starts_with("head.") || name.ends_with(lora_b)) continue;
     if (!name.ends_with(lora_a)) {
@@ -262,7 +264,6 @@ void adapt(Program& program, const std::optional<Head>& head, const NamedTensors
     if (b == tuned.end()) fail(Code::refused, "'", printable(name), "' has no other half");
     add_lora(program, base, tensor, b->second);
   }
-  if (head) HeadBuilder(program, *head, tuned, seed).build();
   program.check();
 }
 

@@ -12,7 +12,9 @@ Blocks::Blocks(Blocks&&) noexcept = default;
 
 std::vector<Tensor> Blocks::run(const BlockPtr& block, const std::vector<Tensor>& inputs) {
   auto& session = sessions_[block];
-  if (!session) session = std::make_unique<Session>(*block, SessionOptions{.device = device_, .pack_file = {}, .states = {}});
+  if (!session)
+    session = std::make_unique<Session>(
+        *block, SessionOptions{.device = device_, .pack_file = {}, .states = {}});
   return session->run(inputs);
 }
 
@@ -120,8 +122,8 @@ void lift_constants(Program& program) {
     for (const auto& [name, attr] : call.attrs.items())
       if (const auto* block = std::get_if<BlockPtr>(&attr))
         blocks.emplace_back(name, std::make_shared<Program>(**block));
-    // The operator gives every block what it reads behind its own inputs: a parameter of one block is
-    // an input of all.
+    // The operator gives every block what it reads behind its own inputs: a parameter of one block
+    // is an input of all.
     for (auto& [name, block] : blocks) {
       lift_constants(*block);
       for (const Value& v : take_parameters(*block)) {

@@ -39,6 +39,10 @@ std::optional<std::vector<Spec>> block_specs(const Program& block, const std::ve
 /// Appends the calls of a block, which reads `in` as its inputs; gives its outputs.
 Vars append_block(Program& into, const Program& block, const Vars& in);
 
+/// Appends an `if` whose blocks read values of their own: `then` reads a, `otherwise` reads b.
+Vars append_if(Var condition, const BlockPtr& then, const Vars& a, const BlockPtr& otherwise,
+               const Vars& b);
+
 /// Zeros of the shape and type of `like`, in its program.
 Var zeros_like(Var like);
 

@@ -1,5 +1,6 @@
 // hub show
 #include <algorithm>
+#include <cstdio>
 
 #include "base/error.h"
 #include "cli/command.h"
@@ -9,9 +10,14 @@
 namespace hub {
 namespace {
 
-/// "loss 0.41, accuracy 0.83" for an object, text as it is.
+/// "loss 0.4137, accuracy 0.83" for an object, text as it is.
 std::string value_text(const json& value) {
   if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", value.get<double>());
+    return text;
+  }
   if (!value.is_object()) return value.dump();
   std::string text;
   for (const auto& [key, part] : value.items())

@@ -25,11 +25,11 @@ Tensor normal(const Shape& shape, float spread = 1, float mean = 0) {
   return t;
 }
 
-/// Pictures [N, 1, 28, 28] in [-1, 1]: those of the folder, or bright squares.
+/// Pictures [N, pixels] in [-1, 1]: those of the folder, or bright squares.
 Tensor real_pictures(const std::string& folder) {
   std::vector<Item> items(256);
   if (!folder.empty()) items = read_data(folder, {}).train.items;
-  Tensor all(DType::f32, {static_cast<int64_t>(items.size()), 1, side, side});
+  Tensor all(DType::f32, {static_cast<int64_t>(items.size()), pixels});
   float* to = all.data<float>();
   for (Item& item : items) {
     const int64_t size = 10 + rng() % 6, left = 4 + rng() % 6, top = 4 + rng() % 6;
@@ -60,13 +60,13 @@ Var wider(Var x, const std::string& name, int64_t in, int64_t out) {
                {{"strides", strides}, {"pads", pads}});
 }
 
-/// Noise [B, seeds] -> pictures [B, 1, 28, 28] in [-1, 1].
+/// Noise [B, seeds] -> pictures [B, pixels] in [-1, 1].
 Var generator(Var z) {
   Program& p = *z.program;
   Var x = reshape(matmul(z, weight(p, "g.in", {seeds, 64 * 49}, 0.03F)), {-1, 64, 7, 7});
   x = unary("relu", norm(x, "g.norm0", 64));
   x = unary("relu", norm(wider(x, "g.up1", 64, 32), "g.norm1", 32));
-  return unary("tanh", wider(x, "g.up2", 32, 1));
+  return reshape(unary("tanh", wider(x, "g.up2", 32, 1)), {-1, pixels});
 }
 
 /// Pictures -> [B, 1]: above 0, it takes the picture for a real one.
@@ -77,7 +77,8 @@ Var critic(Var x) {
                        weight(p, name + ".bias", {out}, 0), {{2, 2}, {1, 1, 1, 1}, {}, 1, ""});
     return apply("leaky_relu", {y}, {{"alpha", 0.2}});
   };
-  x = narrower(narrower(x, "c.down1", 1, 32), "c.down2", 32, 64);
+  x = narrower(reshape(x, {-1, 1, side, side}), "c.down1", 1, 32);
+  x = narrower(x, "c.down2", 32, 64);
   return matmul(reshape(x, {-1, 64 * 49}), weight(p, "c.out", {64 * 49, 1}, 0.02F));
 }
 
@@ -93,7 +94,7 @@ Session step_of(const std::string& prefix, const std::shared_ptr<NamedTensors>& 
   const Var made = critic(generator(z));
   Var loss = taken_for_real(made);
   if (prefix == "c.") {
-    const ValueId real = p.add_input("real", {DType::f32, {-1, 1, side, side}});
+    const ValueId real = p.add_input("real", {DType::f32, {-1, pixels}});
     loss = add(taken_for_real(critic({&p, real})), mean(unary("softplus", made)));
   }
   const auto fresh = make_trainable(p, everything, true);
@@ -145,7 +146,7 @@ int main(int argc, char** argv) {
   const double before = distance(generated(*states, fixed), real);
   const int steps = argc > 2 ? std::stoi(argv[2]) : 60;
   for (int64_t i = 1; i <= steps; ++i) {
-    Tensor some(DType::f32, {batch, 1, side, side});
+    Tensor some(DType::f32, {batch, pixels});
     for (int64_t b = 0; b < batch; ++b)
       std::copy_n(real.data<float>() + rng() % real.shape()[0] * pixels, pixels,
                   some.data<float>() + b * pixels);

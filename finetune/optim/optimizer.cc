@@ -125,10 +125,10 @@ class StepBuilder {
   }
 
   void update(Var p, Var g, Var rate, Var scale, Var step, double rate_factor) {
-    const Value& value = p_[p.id];
-    const bool decays = o_.decay_all || value.declared.shape.rank() > 1;
-    if (o_.l2sp > 0 && !value.name.starts_with("head.")) {
-      const Var start = state(start_prefix, p, states_.at(value.name).clone());
+    const std::string name = p_[p.id].name;  // values move as others are added
+    const bool decays = o_.decay_all || p_[p.id].declared.shape.rank() > 1;
+    if (o_.l2sp > 0 && !name.starts_with("head.")) {
+      const Var start = state(start_prefix, p, states_.at(name).clone());
       const Var pull = mul(number(static_cast<float>(o_.l2sp)), apply("sub", {p, start}));
       // The update multiplies by the scale; the pull is no part of what is clipped.
       g = add(g, pull);
@@ -150,7 +150,7 @@ class StepBuilder {
     becomes(p, out[0]);
     for (size_t i = 0; i < kind_.slots.size(); ++i) becomes(in[4 + i], out[1 + i]);
     if (o_.ema > 0) {
-      const Var average = state(ema_prefix, p, states_.at(value.name).clone());
+      const Var average = state(ema_prefix, p, states_.at(name).clone());
       becomes(average, apply("ema", {average, out[0]}, {{"decay", o_.ema}}));
     }
   }

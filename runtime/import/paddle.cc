@@ -1,11 +1,13 @@
-// Paddle (Fluid) programs: block 0 rewritten call by call with the import rules of the operators.
-// Variables that are written again get a new value, and sequences carry their offsets along as a
-// value of their own.
+// Paddle (Fluid) programs: block 0 rewritten call by call with the import rules of the operators;
+// the blocks of `while` and `conditional_block` become blocks of `while` and `if`. Variables that
+// are written again get a new value, and sequences carry their offsets along as a value of their
+// own.
 #include <algorithm>
 #include <climits>
 #include <set>
 
 #include "base/error.h"
+#include "runtime/block.h"
 #include "runtime/import/import.h"
 #include "runtime/import/node.h"
 #include "runtime/import/paddle.pb.h"
@@ -13,6 +15,8 @@
 
 namespace hub {
 namespace {
+
+constexpr size_t most_blocks = 64;
 
 enum VarKind { lod_tensor = 7, feed_list = 9, fetch_list = 10, reader = 15, raw = 17 };
 
@@ -68,19 +72,50 @@ bool has_block(const fluid::Op& op) {
                      [](const auto& a) { return a.type() == 8 || a.type() == 10; });
 }
 
+/// The block that an operator owns, as a number.
+int block_of(const fluid::Op& op) {
+  for (const fluid::Attr& a : op.attrs())
+    if (a.name() == "sub_block" && a.type() == 8) return a.block_idx();
+  fail(Code::refused, "a ", op.type(), " operator has no sub_block");
+}
+
+bool is_control(const fluid::Op& op) {
+  return op.type() == "while" || op.type() == "conditional_block";
+}
+
+std::vector<std::string> arguments(const google::protobuf::RepeatedPtrField<fluid::Op::Slot>& slots,
+                                   std::string_view slot) {
+  for (const fluid::Op::Slot& s : slots)
+    if (s.parameter() == slot) return {s.arguments().begin(), s.arguments().end()};
+  return {};
+}
+
 bool is_feed_or_fetch(const fluid::Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
 
-/// Every operator that has no rule, in one message.
-void refuse_missing(const fluid::Block& block, int64_t version) {
-  std::set<std::string> missing;
-  for (const fluid::Op& op : block.ops()) {
-    if (is_feed_or_fetch(op)) continue;
-    if (has_block(op)) {
+/// Operators without a rule in a block and those below it, each of which belongs to one operator.
+void find_missing(const fluid::Program& program, int index, std::set<int>& seen,
+                  std::set<std::string>& missing) {
+  if (index < 0 || index >= program.blocks_size() || !seen.insert(index).second)
+    fail(Code::refused, "block ", index, " of ", program.blocks_size(),
+         " does not exist, or belongs to two operators");
+  if (seen.size() > most_blocks) fail(Code::refused, "it has more than ", most_blocks, " blocks");
+  for (const fluid::Op& op : program.blocks(index).ops()) {
+    if (is_control(op)) {
+      find_missing(program, block_of(op), seen, missing);
+    } else if (has_block(op)) {
       missing.insert(op.type() + " (it owns a block)");
-    } else if (!find_import("paddle:" + op.type())) {
+    } else if (!is_feed_or_fetch(op) && op.type() != "select_input" &&
+               !find_import("paddle:" + op.type())) {
       missing.insert(op.type());
     }
   }
+}
+
+/// Every operator that has no rule, in one message.
+void refuse_missing(const fluid::Program& program, int64_t version) {
+  std::set<int> seen;
+  std::set<std::string> missing;
+  find_missing(program, 0, seen, missing);
   if (missing.empty()) return;
   std::string list;
   for (const std::string& type : missing) list += concat(list.empty() ? "" : ", ", type);
@@ -90,7 +125,12 @@ void refuse_missing(const fluid::Block& block, int64_t version) {
 
 class Block {
  public:
-  Block(const fluid::Program& from, const RelPath& path) : block_(from.blocks(0)), path_(path) {
+  /// index < 0: a block without calls.
+  Block(const fluid::Program& from, const RelPath& path, int index = 0, Block* around = nullptr)
+      : from_(from),
+        block_(index < 0 ? fluid::Block::default_instance() : from.blocks(index)),
+        path_(path),
+        around_(around) {
     version_ = static_cast<int>(std::clamp<int64_t>(from.version().version(), 0, INT_MAX));
     for (const fluid::Var& var : block_.vars())
       if (!vars_.emplace(var.name(), &var).second)
@@ -98,7 +138,7 @@ class Block {
   }
 
   Program import(const Files& files, const std::string& params) {
-    refuse_missing(block_, version_);
+    refuse_missing(from_, version_);
     read_parameters(files, params);
     for (const fluid::Op* op : by_column("feed")) add_feed(*op);
     for (const fluid::Op& op : block_.ops())
@@ -200,6 +240,9 @@ class Block {
   }
 
   void add_op(const fluid::Op& op) {
+    if (op.type() == "while") return add_while(op);
+    if (op.type() == "conditional_block") return add_conditional(op);
+    if (op.type() == "select_input") return add_select(op);
     const std::string title = concat(op.type(), " '", first_output(op), "'");
     ImportNode node(program_, op.type(), first_output(op), version_);
     for (const fluid::Op::Slot& slot : op.inputs()) {
@@ -232,14 +275,170 @@ class Block {
     return {};
   }
 
-  const Current& read(const std::string& name, std::string_view reader) const {
-    const auto it = current_.find(name);
+  const Current& read(const std::string& name, std::string_view reader) {
+    auto it = current_.find(name);
+    if (it == current_.end() && around_ != nullptr)
+      it = current_.emplace(name, capture(around_->read(name, reader), name)).first;
     if (it == current_.end())
       fail(Code::refused, reader, " reads '", name, "' before it is written");
     if (!it->second.var)
       fail(Code::unsupported, reader, " needs '", name,
            "', an output that its operator does not give here");
     return it->second;
+  }
+
+  // ---- blocks ----
+
+  /// Whether a name stands for something here or in a block around this one.
+  bool known(const std::string& name) const {
+    const auto it = current_.find(name);
+    if (it != current_.end()) return bool(it->second.var);
+    return around_ != nullptr && around_->known(name);
+  }
+
+  /// What a block reads of the one around it; constants stay constants.
+  Current capture(const Current& outside, const std::string& name) {
+    const auto take = [&](Var v, const std::string& as) {
+      if (!v) return Var{};
+      if (v.constant()) return constant(program_, v.constant(), as);
+      captured_.push_back(v);
+      return Var{&program_, program_.add_input(as, (*v.program)[v.id].declared)};
+    };
+    const Var var = take(outside.var, name);
+    return {var, take(outside.offsets, name + ".offsets")};
+  }
+
+  void add_ops() {
+    for (const fluid::Op& op : block_.ops()) add_op(op);
+  }
+
+  /// The block as a program that gives what these names stand for at its end.
+  BlockPtr giving(const std::vector<std::string>& names) {
+    std::vector<ValueId> ends;
+    for (const std::string& name : names) {
+      const Current& end = read(name, "the end of a block");
+      if (end.offsets)
+        fail(Code::unsupported, "a block that gives the sequences '", name, "' cannot be imported");
+      ends.push_back(end.var.id);
+    }
+    auto program = std::make_shared<Program>(program_);
+    // What a file says of computed variables helped the import rules; it may be wrong.
+    for (ValueId id : program->inputs) (*program)[id].declared = {};
+    for (ValueId id : ends)
+      program->outputs.push_back(apply("identity", {Var{program.get(), id}}).id);
+    return program;
+  }
+
+  /// Names that the calls of a block, and of blocks in it, write.
+  void writes(const fluid::Block& block, std::set<std::string>& names) const {
+    for (const fluid::Op& op : block.ops()) {
+      for (const fluid::Op::Slot& slot : op.outputs())
+        names.insert(slot.arguments().begin(), slot.arguments().end());
+      if (is_control(op)) writes(from_.blocks(block_of(op)), names);
+    }
+  }
+
+  /// What the block writes of what is there before is carried from round to round.
+  void add_while(const fluid::Op& op) {
+    const auto conditions = arguments(op.inputs(), "Condition");
+    if (conditions.size() != 1) fail(Code::refused, "a while operator must have one condition");
+    const std::string& condition = conditions[0];
+    Block body(from_, path_, block_of(op), this);
+    std::set<std::string> written;
+    writes(body.block_, written);
+    body.program_.add_input({}, {});
+    body.current_[condition].var = {&body.program_, body.program_.add_input(condition, {})};
+    Vars in{Var{}, read(condition, "while").var};
+    std::vector<std::string> results{condition};
+    for (const std::string& name : written) {
+      if (name == condition || body.vars_.contains(name) || !known(name)) continue;
+      const Current& before = read(name, "while");
+      if (before.offsets)
+        fail(Code::unsupported, "a loop that writes the sequences '", name, "' cannot be imported");
+      in.push_back(before.var);
+      body.current_[name].var = {&body.program_,
+                                 body.program_.add_input(name, program_[before.var.id].declared)};
+      results.push_back(name);
+    }
+    if (results.size() == 1)
+      fail(Code::unsupported, "a loop that writes nothing but its condition cannot be imported");
+    const auto carried = static_cast<int64_t>(results.size() - 1);
+    body.add_ops();
+    const BlockPtr block = body.giving(results);
+    in.insert(in.end(), body.captured_.begin(), body.captured_.end());
+    const Vars out = apply(*find_op("while"), in, {{"body", block}, {"carried", carried}},
+                           results.size() - 1, condition);
+    for (size_t k = 1; k < results.size(); ++k) current_[results[k]] = {out[k - 1], {}};
+    Tensor ended(DType::boolean, {1});
+    *ended.data<bool>() = false;
+    current_[condition] = {constant(program_, ended), {}};
+  }
+
+  /// Results that are there already keep their numbers where the block does not run; what else it
+  /// writes can be read by select_input only.
+  void add_conditional(const fluid::Op& op) {
+    const auto conditions = arguments(op.inputs(), "Cond");
+    if (conditions.size() != 1)
+      fail(Code::refused, "a conditional_block operator must have one condition");
+    const Var condition = read(conditions[0], op.type()).var;
+    auto inner = std::make_shared<Block>(from_, path_, block_of(op), this);
+    inner->add_ops();
+    std::vector<std::string> kept;
+    for (const std::string& name : arguments(op.outputs(), "Out")) {
+      if (known(name))
+        kept.push_back(name);
+      else
+        branches_[name] = inner;
+    }
+    if (kept.empty()) return;
+    Block other(from_, path_, -1, this);
+    const BlockPtr then = inner->giving(kept);
+    const BlockPtr otherwise = other.giving(kept);
+    const Vars out = append_if(condition, then, inner->captured_, otherwise, other.captured_);
+    for (size_t k = 0; k < kept.size(); ++k) current_[kept[k]] = {out[k], {}};
+  }
+
+  std::shared_ptr<Block> branch(const std::string& name) const {
+    const auto it = branches_.find(name);
+    return it == branches_.end() ? nullptr : it->second;
+  }
+
+  /// Out = X[Mask]. Results of the same two conditional blocks become results of one `if`.
+  void add_select(const fluid::Op& op) {
+    if (selected_.contains(&op)) return;
+    struct Select {
+      std::vector<std::string> x, mask, out;
+      explicit Select(const fluid::Op& o)
+          : x(arguments(o.inputs(), "X")),
+            mask(arguments(o.inputs(), "Mask")),
+            out(arguments(o.outputs(), "Out")) {
+        if (x.size() != 2 || mask.size() != 1 || out.size() != 1)
+          fail(Code::refused, "a select_input operator takes two values and a mask");
+      }
+    };
+    const Select first(op);
+    std::shared_ptr<Block> sides[2];
+    for (size_t k = 0; k < 2; ++k) sides[k] = branch(first.x[k]);
+    std::vector<std::string> names[2], out;
+    for (const fluid::Op& other : block_.ops()) {
+      if (other.type() != op.type()) continue;
+      const Select s(other);
+      const bool together = sides[0] && sides[1] && s.mask == first.mask &&
+                            branch(s.x[0]) == sides[0] && branch(s.x[1]) == sides[1];
+      if (&other != &op && !together) continue;
+      for (size_t k = 0; k < 2; ++k) names[k].push_back(s.x[k]);
+      out.push_back(s.out[0]);
+      selected_.insert(&other);
+    }
+    const Var mask =
+        apply("cast", {read(first.mask[0], "select_input").var}, {{"to", std::string("bool")}});
+    BlockPtr blocks[2];
+    for (size_t k = 0; k < 2; ++k) {
+      if (!sides[k]) sides[k] = std::make_shared<Block>(from_, path_, -1, this);
+      blocks[k] = sides[k]->giving(names[k]);
+    }
+    const Vars y = append_if(mask, blocks[1], sides[1]->captured_, blocks[0], sides[0]->captured_);
+    for (size_t k = 0; k < out.size(); ++k) current_[out[k]] = {y[k], {}};
   }
 
   void write(const fluid::Op::Slot& slot, const ImportNode& node) {
@@ -287,8 +486,13 @@ class Block {
     program_.outputs.push_back(v.id);
   }
 
+  const fluid::Program& from_;
   const fluid::Block& block_;
   const RelPath& path_;
+  Block* const around_;  ///< null: it is the program's own block
+  Vars captured_;        ///< what it reads of that one: its last inputs
+  std::map<std::string, std::shared_ptr<Block>> branches_;  ///< conditional blocks, by result
+  std::set<const fluid::Op*> selected_;
   int version_ = 0;
   std::map<std::string, const fluid::Var*> vars_;
   std::map<std::string, Current> current_;

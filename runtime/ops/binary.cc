@@ -305,7 +305,8 @@ Var aligned(ImportNode& n, Var y, Var x, int64_t axis) {
   const Attrs attrs{{"axis", axis}};
   const Shape shape = within(
       n.name, [&] { return infer_outputs(*find_op("align"), Infer(attrs, specs, in))[0].shape; });
-  return constant(n.program, number.reshaped(shape));
+  // The parameter itself stays, so that it can be trained and found by its name.
+  return shape == number.shape() ? y : reshape(y, shape.vec());
 }
 
 /// ONNX before opset 7 aligned B's first dimension with A's `axis` when `broadcast` was set.
@@ -353,6 +354,11 @@ void paddle_binary(ImportNode& n) {
 
 void paddle_not_equal(ImportNode& n) {
   n.out("Out", apply("not", {apply("equal", {n.need("X"), n.need("Y")})}));
+}
+
+void paddle_increment(ImportNode& n) {
+  const Var x = n.need("X");
+  n.out("Out", add(x, scalar_like(n, x, n.attrs.f("step", 1))));
 }
 
 /// Out = scale * X + bias, or scale * (X + bias).
@@ -403,6 +409,7 @@ extern const std::vector<OpDef> binary_ops = {
             {"onnx:Sum", onnx_fold<"add">},
             {"onnx:Mean", onnx_mean},
             {"paddle:elementwise_add", paddle_binary<"add">},
+            {"paddle:increment", paddle_increment},
             {"paddle:sum", paddle_sum}}),
     binary("sub", infer_arithmetic<Numbers>, forward_arithmetic<Numbers, sub_values>, grad_sub,
            {{"onnx:Sub", onnx_binary<"sub">}, {"paddle:elementwise_sub", paddle_binary<"sub">}}),

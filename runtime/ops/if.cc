@@ -27,8 +27,8 @@ bool truth(const Tensor& condition) {
   return *condition.data<bool>();
 }
 
-/// What a block gives; nothing where numbers decide, or where it cannot run on such inputs, which is
-/// no mistake while it is not taken.
+/// What a block gives; nothing where numbers decide, or where it cannot run on such inputs, which
+/// is no mistake while it is not taken.
 std::optional<std::vector<Spec>> specs_if_runs(const Program& block,
                                                const std::vector<Spec>& inputs) {
   try {
@@ -115,19 +115,22 @@ BlockPtr widened(const BlockPtr& block, size_t before, size_t behind) {
 }
 
 void onnx_if(ImportNode& n) {
-  const Vars a = n.captured("then_branch");
-  const Vars b = n.captured("else_branch");
-  Vars in{n.need(0)};
-  in.insert(in.end(), a.begin(), a.end());
-  in.insert(in.end(), b.begin(), b.end());
-  const Vars out = apply(*find_op("if"), in,
-                         {{"then", widened(n.attrs.block("then_branch"), 0, b.size())},
-                          {"else", widened(n.attrs.block("else_branch"), a.size(), 0)}},
-                         n.attrs.block("then_branch")->outputs.size());
+  const Vars out = append_if(n.need(0), n.attrs.block("then_branch"), n.captured("then_branch"),
+                             n.attrs.block("else_branch"), n.captured("else_branch"));
   for (size_t k = 0; k < out.size(); ++k) n.out(k, out[k]);
 }
 
 }  // namespace
+
+Vars append_if(Var condition, const BlockPtr& then, const Vars& a, const BlockPtr& otherwise,
+               const Vars& b) {
+  Vars in{condition};
+  in.insert(in.end(), a.begin(), a.end());
+  in.insert(in.end(), b.begin(), b.end());
+  return apply(*find_op("if"), in,
+               {{"then", widened(then, 0, b.size())}, {"else", widened(otherwise, a.size(), 0)}},
+               then->outputs.size());
+}
 
 extern const OpDef if_op = {
     .name = "if",

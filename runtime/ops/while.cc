@@ -1,49 +1,39 @@
 // while(trip_count?, condition?, carried…, captured…): the block `body` over and over. It takes
 // (iteration, condition, carried…, captured…) and gives (condition, carried…, scanned…); attribute
 // `carried` says how many are carried on. It ends after trip_count rounds or when the condition is
-// false. Results: the carried values at the end; what was scanned, one round behind the other on a new
-// first axis; and with attribute `history` each carried value as it was before every round, stacked so
-// too, and the number of rounds. The gradient is a loop over the rounds from the last to the first.
+// false. Results: the carried values at the end; what was scanned, one round behind the other on a
+// new first axis; and with attribute `history` each carried value as it was before every round,
+// stacked so too, and the number of rounds. The gradient is a loop over the rounds from the last to
+// the first.
+#include "runtime/ops/while.h"
+
 #include <cstring>
 
 #include "base/error.h"
-#include "runtime/block.h"
-#include "runtime/ops/grad.h"
-#include "runtime/ops/kernel.h"
-#include "runtime/ops/rules.h"
 
 namespace hub {
+
+Loop::Loop(const Attrs& attrs, size_t inputs) : body(attrs.block("body")) {
+  const int64_t n = attrs.i("carried");
+  const size_t values = inputs < 2 ? 0 : inputs - 2;
+  if (n < 0 || static_cast<size_t>(n) > values)
+    fail(Code::refused, "it carries ", n, " values, ", values, " are given");
+  carried = static_cast<size_t>(n);
+  captured = values - carried;
+  if (body->inputs.size() != 2 + values)
+    fail(Code::refused, "its body takes ", body->inputs.size(), " values, ", 2 + values,
+         " are given");
+  if (body->outputs.size() < 1 + carried)
+    fail(Code::refused, "its body gives ", body->outputs.size(), " results, ", 1 + carried,
+         " or more are wanted");
+  scans = body->outputs.size() - 1 - carried;
+  history = attrs.i("history", 0) != 0;
+}
+
 namespace {
 
 constexpr int64_t most_rounds = int64_t{1} << 31;
 constexpr size_t most_bytes = size_t{16} << 30;  // of everything that is stacked
-
-/// The parts of a call.
-struct Loop {
-  BlockPtr body;
-  size_t carried, captured, scans;
-  bool history;
-
-  Loop(const Attrs& attrs, size_t inputs) : body(attrs.block("body")) {
-    const int64_t n = attrs.i("carried");
-    const size_t values = inputs < 2 ? 0 : inputs - 2;
-    if (n < 0 || static_cast<size_t>(n) > values)
-      fail(Code::refused, "it carries ", n, " values, ", values, " are given");
-    carried = static_cast<size_t>(n);
-    captured = values - carried;
-    if (body->inputs.size() != 2 + values)
-      fail(Code::refused, "its body takes ", body->inputs.size(), " values, ", 2 + values,
-           " are given");
-    if (body->outputs.size() < 1 + carried)
-      fail(Code::refused, "its body gives ", body->outputs.size(), " results, ", 1 + carried,
-           " or more are wanted");
-    scans = body->outputs.size() - 1 - carried;
-    history = attrs.i("history", 0) != 0;
-  }
-  size_t scan(size_t s) const { return carried + s; }            ///< its place among the results
-  size_t before(size_t k) const { return carried + scans + k; }  ///< the history of a carried value
-  size_t rounds() const { return carried + scans + carried; }
-};
 
 template <class T>
 T only(const Tensor& t, std::string_view what) {
@@ -51,13 +41,6 @@ T only(const Tensor& t, std::string_view what) {
     fail(Code::refused, "the ", what, " is ", t.spec().str(), ", one ", name_of(dtype_of<T>()),
          " is wanted");
   return *t.data<T>();
-}
-
-template <class T>
-Tensor single(T value) {
-  Tensor t(dtype_of<T>(), {});
-  *t.data<T>() = value;
-  return t;
 }
 
 Spec stacked(const Spec& one, int64_t rounds) {
@@ -140,8 +123,10 @@ std::vector<Spec> unseen_scans(const Loop& loop, const std::vector<Tensor>& inpu
     const size_t at = 1 + loop.carried + s;
     const Spec spec = body ? (*body)[at] : (*loop.body)[loop.body->outputs[at]].declared;
     if (spec.dtype == DType::none || !spec.shape.known())
-      fail(Code::unsupported, "it ended before its first round, so nobody knows the shape of scanned "
-           "result ", s);
+      fail(Code::unsupported,
+           "it ended before its first round, so nobody knows the shape of scanned "
+           "result ",
+           s);
     scans.push_back(spec);
   }
   return scans;
@@ -172,216 +157,17 @@ std::vector<Tensor> run_while(const Attrs& attrs, std::span<const Tensor* const>
   }
   std::vector<Tensor> result(inputs.begin() + 2,
                              inputs.begin() + 2 + static_cast<std::ptrdiff_t>(loop.carried));
-  const auto unseen = round == 0 && loop.scans > 0 ? unseen_scans(loop, inputs) : std::vector<Spec>{};
+  const auto unseen =
+      round == 0 && loop.scans > 0 ? unseen_scans(loop, inputs) : std::vector<Spec>{};
   for (size_t s = 0; s < loop.scans; ++s)
-    result.push_back(round > 0 ? scans[s].all() : Tensor(unseen[s].dtype, stacked(unseen[s], 0).shape));
+    result.push_back(round > 0 ? scans[s].all()
+                               : Tensor(unseen[s].dtype, stacked(unseen[s], 0).shape));
   if (!loop.history) return result;
   for (size_t k = 0; k < loop.carried; ++k)
     result.push_back(round > 0 ? history[k].all()
                                : Tensor(result[k].dtype(), stacked(result[k].spec(), 0).shape));
   result.push_back(single(round));
   return result;
-}
-
-// ---- the gradient ----
-
-/// Which carried values gradients may come through: those that begin with one, and those that the
-/// body makes of such.
-std::vector<bool> moving(const Grad& g, const Loop& loop) {
-  const Program& body = *loop.body;
-  std::vector<bool> moves(loop.carried);
-  for (bool again = true; again;) {
-    again = false;
-    std::vector<ValueId> from;
-    for (size_t i = 2; i < body.inputs.size(); ++i)
-      if (g.wants(i) || (i - 2 < loop.carried && moves[i - 2])) from.push_back(body.inputs[i]);
-    const auto depends = depending_on(body, from);
-    for (size_t k = 0; k < loop.carried; ++k) {
-      const bool now = g.wants(2 + k) || depends[static_cast<size_t>(body.outputs[1 + k])];
-      again = again || (now && !moves[k]);
-      moves[k] = moves[k] || now;
-    }
-  }
-  return moves;
-}
-
-/// The loop back: what it carries are the gradients of the carried values that move, then the sums of
-/// those of the captured values that are wanted; it captures the number of rounds, the histories, the
-/// captured values, and the gradients of what was scanned and of the histories.
-class Back {
- public:
-  Back(Grad& g, const Loop& loop) : g_(g), loop_(loop), moves_(moving(g, loop)) {}
-
-  void run() {
-    keep_history();
-    Vars in{rounds_, Var{}};
-    for (size_t i = 2; i < g_.size(); ++i) {
-      const bool carried = i < 2 + loop_.carried;
-      if (carried ? !moves_[i - 2] : !g_.wants(i)) continue;
-      in.push_back(carried && g_.dy(i - 2) ? g_.dy(i - 2) : g_.zeros(g_.x(i)));
-      into_.push_back(i);
-    }
-    in.push_back(rounds_);
-    in.insert(in.end(), history_.begin(), history_.end());
-    for (size_t i = 2 + loop_.carried; i < g_.size(); ++i) in.push_back(g_.x(i));
-    for (size_t k = loop_.carried; k < loop_.rounds(); ++k)
-      if (g_.dy(k)) in.push_back(g_.dy(k));
-    const Vars dx = apply(*find_op("while"), in,
-                          {{"body", body()}, {"carried", static_cast<int64_t>(into_.size())}},
-                          into_.size());
-    for (size_t n = 0; n < into_.size(); ++n)
-      if (g_.wants(into_[n])) g_.dx(into_[n], dx[n]);
-  }
-
- private:
-  /// The carried values before every round: what the call gives, or else the loop is run once more.
-  void keep_history() {
-    const auto take = [&](const auto& result) {
-      history_.clear();
-      for (size_t k = 0; k < loop_.carried; ++k) history_.push_back(result(loop_.before(k)));
-      rounds_ = result(loop_.rounds());
-      return rounds_ && std::all_of(history_.begin(), history_.end(), [](Var v) { return bool(v); });
-    };
-    if (loop_.history && take([&](size_t k) { return g_.y(k); })) return;
-    Vars in;
-    for (size_t i = 0; i < g_.size(); ++i) in.push_back(g_.x(i));
-    Attrs attrs = g_.attrs;
-    attrs.set("history", int64_t{1});
-    const Vars again = apply(*find_op("while"), in, attrs, loop_.rounds() + 1);
-    take([&](size_t k) { return again[k]; });
-  }
-
-  /// A round back: the body once more on what it was given then, and the gradients of that.
-  BlockPtr body() const {
-    auto program = std::make_shared<Program>();
-    Program& p = *program;
-    const auto input = [&] { return Var{&p, p.add_input({}, {})}; };
-    const Var done = input();
-    const Var condition = input();
-    Vars given;
-    for (size_t n = 0; n < into_.size(); ++n) given.push_back(input());
-    const Var round = sub(sub(input(), done), constant(p, single<int64_t>(1)));
-    const auto then = [&] { return apply("gather", {input(), round}, {{"axis", int64_t{0}}}); };
-    Vars x{round, constant(p, single(true))};
-    for (size_t k = 0; k < loop_.carried; ++k) x.push_back(then());
-    for (size_t i = 0; i < loop_.captured; ++i) x.push_back(input());
-    const Vars y = append_block(p, *loop_.body, x);
-
-    std::vector<ValueId> from;
-    for (size_t i : into_) from.push_back(loop_.body->inputs[i]);
-    const auto depends = depending_on(*loop_.body, from);
-    Var loss;
-    const auto flows = [&](Var dy, size_t output) {
-      if (!depends[static_cast<size_t>(loop_.body->outputs[output])]) return;
-      const Var part = apply("reduce_sum", {mul(dy, y[output])}, {{"keepdims", int64_t{0}}});
-      loss = loss ? add(loss, part) : part;
-    };
-    for (size_t n = 0; n < into_.size(); ++n)
-      if (into_[n] < 2 + loop_.carried) flows(given[n], into_[n] - 1);
-    Vars before(loop_.carried);  // the gradients of the histories
-    for (size_t k = loop_.carried; k < loop_.rounds(); ++k) {
-      if (!g_.dy(k)) continue;
-      const Var dy = then();
-      if (k < loop_.before(0))
-        flows(dy, 1 + k);
-      else
-        before[k - loop_.before(0)] = dy;
-    }
-    Vars wrt;
-    for (size_t i : into_) wrt.push_back(x[i]);
-    const Vars dx = loss ? append_backward(p, loss, wrt) : Vars(wrt.size());
-
-    p.outputs = {apply("identity", {condition}).id};
-    for (size_t n = 0; n < into_.size(); ++n) {
-      const bool carried = into_[n] < 2 + loop_.carried;
-      const Var more = carried ? before[into_[n] - 2] : given[n];
-      Var sum = dx[n] && more ? add(dx[n], more) : dx[n] ? dx[n] : more;
-      if (!sum) sum = zeros_like(x[into_[n]]);
-      p.outputs.push_back(apply("identity", {sum}).id);
-    }
-    return program;
-  }
-
-  Grad& g_;
-  const Loop& loop_;
-  std::vector<bool> moves_;
-  Vars history_;
-  Var rounds_;
-  std::vector<size_t> into_;  ///< the inputs whose gradients are carried
-};
-
-void grad_while(Grad& g) {
-  const Loop loop(g.attrs, g.size());
-  Back(g, loop).run();
-}
-
-// ---- import ----
-
-void onnx_loop(ImportNode& n) {
-  Vars in{n.in(0), n.in(1)};
-  for (size_t i = 2; i < n.inputs(); ++i) in.push_back(n.need(i));
-  const auto carried = static_cast<int64_t>(in.size() - 2);
-  const Vars captured = n.captured("body");
-  in.insert(in.end(), captured.begin(), captured.end());
-  const BlockPtr& body = n.attrs.block("body");
-  if (body->outputs.size() < 2)
-    n.refuse("its body gives a condition only");
-  const Vars out = apply(*find_op("while"), in, {{"body", body}, {"carried", carried}},
-                         body->outputs.size() - 1);
-  for (size_t k = 0; k < out.size(); ++k) n.out(k, out[k]);
-}
-
-/// Item k of a list of the node, 0 where the file gives none.
-int64_t item(const ImportNode& n, std::string_view list, size_t k) {
-  const auto items = n.attrs.ints(list);
-  return k < items.size() ? items[k] : 0;
-}
-
-/// Scan is a loop over the slices of what is scanned, which it captures.
-void onnx_scan(ImportNode& n) {
-  if (n.version < 9) n.refuse("Scan of operator sets before 9 is not supported");
-  const Program& body = *n.attrs.block("body");
-  const Vars captured = n.captured("body");
-  const auto scanned = static_cast<size_t>(std::max<int64_t>(n.attrs.i("num_scan_inputs"), 0));
-  if (scanned == 0 || scanned > n.inputs()) n.refuse("it scans ", scanned, " inputs");
-  const size_t carried = n.inputs() - scanned;
-  if (body.inputs.size() != n.inputs() + captured.size() || body.outputs.size() < carried + 1)
-    n.refuse("its body takes ", body.inputs.size(), " values and gives ", body.outputs.size());
-
-  auto round = std::make_shared<Program>();
-  const auto input = [&] { return Var{round.get(), round->add_input({}, {})}; };
-  const Var index = input();
-  const Var condition = input();
-  Vars x;
-  Vars in{apply("squeeze", {length(n.need(carried), item(n, "scan_input_axes", 0))}), Var{}};
-  for (size_t i = 0; i < n.inputs(); ++i) in.push_back(n.need(i));
-  in.insert(in.end(), captured.begin(), captured.end());
-  for (size_t k = 0; k < carried; ++k) x.push_back(input());
-  for (size_t k = 0; k < scanned; ++k) {
-    const Var all = input();
-    const int64_t axis = item(n, "scan_input_axes", k);
-    Var at = index;
-    if (item(n, "scan_input_directions", k) != 0)
-      at = sub(sub(apply("squeeze", {length(all, axis)}), index),
-               constant(*round, single<int64_t>(1)));
-    x.push_back(apply("gather", {all, at}, {{"axis", axis}}));
-  }
-  for (size_t k = 0; k < captured.size(); ++k) x.push_back(input());
-  round->outputs = {apply("identity", {condition}).id};
-  for (const Var& y : append_block(*round, body, x))
-    round->outputs.push_back(apply("identity", {y}).id);
-
-  const Vars out = apply(*find_op("while"), in,
-                         {{"body", BlockPtr(round)}, {"carried", static_cast<int64_t>(carried)}},
-                         body.outputs.size());
-  for (size_t k = 0; k < out.size(); ++k) {
-    Var y = out[k];
-    if (k >= carried && item(n, "scan_output_axes", k - carried) != 0)
-      n.refuse("it stacks its results on another axis than the first");
-    if (k >= carried && item(n, "scan_output_directions", k - carried) != 0)
-      y = apply("slice", {y, ints(n, {-1}), ints(n, {INT64_MIN}), ints(n, {0}), ints(n, {-1})});
-    n.out(k, y);
-  }
 }
 
 }  // namespace

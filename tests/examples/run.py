@@ -2,6 +2,7 @@
 """Runs one example: `run.py HUB REGISTRY PROGRAM [WORD MODULE]`. It runs in a new folder with the data that examples
 read, made here, with an empty cache and the default registry. It must end with 0, say WORD, and leave MODULE in the
 cache, whose own examples come out right."""
+import json
 import os
 import pathlib
 import random
@@ -37,7 +38,32 @@ def rows():
         for word, other, same in ((good[0], good[1], "yes"), (bad[0], bad[1], "yes"), (good[0], bad[0], "no"),
                                   (bad[1], good[2], "no")):
             pairs.append([f"The {thing} was {word}", f"That {thing} is {other}", same])
-    return {"reviews.csv": reviews, "scores.csv": scores, "messages.csv": messages, "pairs.csv": pairs}
+    related = [["first", "second"]]
+    related += [[f"Where is the {thing}?", f"The {thing} is over there"] for thing in things]
+    related += [[f"I like this {thing}", f"This {thing} pleases me"] for thing in things]
+    return {"related.csv": related, "reviews.csv": reviews, "scores.csv": scores, "messages.csv": messages, "pairs.csv": pairs}
+
+
+persons, places = ["Anna", "Omar", "Mei", "Pavel", "Ines"], ["Rome", "Oslo", "Lima", "Cairo", "Osaka"]
+
+
+def conll():
+    """Sentences with a person and a place, a token and its tag a line."""
+    sentences = [f"{a} B-PER\n{verb} O\nin O\n{b} B-LOC\n" for a in persons for b in places for verb in ("lives", "works")]
+    return "\n".join(sentences)
+
+
+def squad():
+    """Two questions about each of some sentences."""
+    paragraphs = []
+    for a in persons:
+        for b in places:
+            context = f"{a} lives in {b} now."
+            questions = [(f"Who lives in {b}?", a), (f"Where does {a} live?", b)]
+            paragraphs.append({"context": context, "qas": [
+                {"id": f"{a} {b} {answer}", "question": question,
+                 "answers": [{"text": answer, "answer_start": context.index(answer)}]} for question, answer in questions]})
+    return json.dumps({"version": "1.1", "data": [{"title": "people", "paragraphs": paragraphs}]})
 
 
 def png(pixels):
@@ -67,6 +93,8 @@ def main():
         pictures(work / "pictures")
         for name, table in rows().items():
             (work / name).write_text("".join(",".join(map(str, row)) + "\n" for row in table))
+        (work / "names.conll").write_text(conll())
+        (work / "questions.json").write_text(squad())
         env = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy") and not k.startswith("HUB_")}
         env.update(HUB_HOME=f"{folder}/home", HUB_REGISTRY=f"file:{registry}")
 

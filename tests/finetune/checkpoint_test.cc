@@ -102,7 +102,7 @@ TEST_CASE("a checkpoint of another run is refused, naming what differs") {
   const Scratch folder;
   Checkpoints(folder.path(), identity).save(at_step(3));
   for (const auto& [key, was] : std::map<std::string, std::string>{
-           {"base", "\"b\""}, {"data", "\"d\""}, {"options", R"({"batch":"4"})"}}) {
+           {"base", "\"b\""}, {"data", "\"d\""}, {"seed", "not set"}}) {
     json other = identity;
     other[key] = "changed";
     std::vector<std::string> notes;
@@ -110,6 +110,11 @@ TEST_CASE("a checkpoint of another run is refused, naming what differs") {
           concat("the checkpoint is of another run: ", key, " was ", was, ", now it is \"changed\"; "
                  "resume with the same options, or start anew without --resume"));
   }
+  json other = identity;
+  other["options"]["batch"] = "8";
+  std::vector<std::string> notes;
+  CHECK(error_of(Code::usage, [&] { Checkpoints(folder.path(), other).newest(notes); })
+            .find("run: options: batch was \"4\", now it is \"8\"; ") != std::string::npos);
 }
 
 TEST_CASE("a checkpoint that fits the run by name and not by its tensors is refused") {

@@ -1,4 +1,5 @@
-// `if` and `while`: gradients against central differences, eager and as a program, saved and loaded.
+// `if` and `while`: gradients against central differences, eager and as a program, saved and
+// loaded.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -44,10 +45,14 @@ Var decayed(const Vars& in) {
 Var chosen(const Vars& in) {
   const Vars y = apply(
       *find_op("if"), {above(in[0], 0), in[0], in[1]},
-      {{"then", block_of(2, [](const Vars& v) { return Vars{mul(v[0], v[1]), v[0]}; })},
-       {"else", block_of(2, [](const Vars& v) {
-          return Vars{unary("exp", v[0]), apply("sub", {v[1], mul(v[0], v[0])})};
-        })}},
+      {{"then", block_of(2,
+                         [](const Vars& v) {
+                           return Vars{mul(v[0], v[1]), v[0]};
+                         })},
+       {"else", block_of(2,
+                         [](const Vars& v) {
+                           return Vars{unary("exp", v[0]), apply("sub", {v[1], mul(v[0], v[0])})};
+                         })}},
       2);
   return add(sum(mul(y[0], y[0])), sum(y[1]));
 }
@@ -62,16 +67,14 @@ Var nested(const Vars& in) {
     return apply(*find_op("while"), {{}, above(v[0], 2), v[0], v[1]},
                  {{"body", inner}, {"carried", int64_t{1}}}, 1);
   });
-  const BlockPtr grow = block_of(2, [](const Vars& v) {
-    return Vars{add(mul(v[0], number(1.7, v[0])), mul(v[1], v[1]))};
-  });
+  const BlockPtr grow = block_of(
+      2, [](const Vars& v) { return Vars{add(mul(v[0], number(1.7, v[0])), mul(v[1], v[1]))}; });
   const BlockPtr body = block_of(4, [&](const Vars& v) {
     const Var y = apply(*find_op("if"), {above(v[2], 2.5), v[2], v[3]},
                         {{"then", shrink}, {"else", grow}}, 1)[0];
     return Vars{apply("identity", {v[1]}), y, mul(y, v[3])};
   });
-  const Vars out = apply(*find_op("while"),
-                         {constant(*in[0].program, i({5})), {}, in[0], in[1]},
+  const Vars out = apply(*find_op("while"), {constant(*in[0].program, i({5})), {}, in[0], in[1]},
                          {{"body", body}, {"carried", int64_t{1}}}, 2);
   return add(sum(out[0]), sum(mul(out[1], out[1])));
 }
@@ -153,9 +156,24 @@ TEST_CASE("gradients flow through blocks in blocks") {
   check(nested, {d({2}, {3, 2.5}), d({2}, {0.6, 0.8})});
 }
 
+TEST_CASE("a loop has second derivatives") {
+  // x^4 by a loop: the sum of its gradient is 4 x^3.
+  const BlockPtr power = block_of(4, [](const Vars& in) {
+    return Vars{apply("identity", {in[1]}), mul(in[2], in[3])};
+  });
+  check(
+      [&](const Vars& in) {
+        const Var y = apply(*find_op("while"), {constant(*in[0].program, i({3})), {}, in[0], in[0]},
+                            {{"body", power}, {"carried", int64_t{1}}}, 1)[0];
+        return sum(append_backward(*in[0].program, sum(y), {in[0]})[0]);
+      },
+      {d({2}, {0.5, -1.5})});
+}
+
 TEST_CASE("a carried value may grow, its gradient is refused") {
   const BlockPtr body = block_of(4, [](const Vars& in) {
-    return Vars{apply("identity", {in[1]}), apply("concat", {in[2], in[3]}, {{"axis", int64_t{0}}})};
+    return Vars{apply("identity", {in[1]}),
+                apply("concat", {in[2], in[3]}, {{"axis", int64_t{0}}})};
   });
   Program p;
   const Var x{&p, p.add_input("x", {DType::f32, {-1}})};
@@ -164,14 +182,18 @@ TEST_CASE("a carried value may grow, its gradient is refused") {
   p.outputs = {y.id};
   CHECK(difference(Session(p).run({f({2}, {1, 2})})[0], f({8}, {1, 2, 1, 2, 1, 2, 1, 2})) == 0);
   p.outputs = {append_backward(p, sum(y), {x})[0].id};
-  CHECK_THAT(error_of(Code::unsupported, [&] { Session(p).run({f({2}, {1, 2})}); }),
+  CHECK_THAT(error_of(Code::unsupported,
+                      [&] {
+                        Session(p).run({f({2}, {1, 2})});
+                      }),
              Catch::Contains("keeps its shape"));
 }
 
 TEST_CASE("blocks as text, below the call that owns them") {
   Program p;
   const Var x{&p, p.add_input("x", {DType::f32, {2}})};
-  const Var y = apply(*find_op("while"), {{}, {}, x, x}, {{"body", decay()}, {"carried", int64_t{1}}}, 1)[0];
+  const Var y =
+      apply(*find_op("while"), {{}, {}, x, x}, {{"body", decay()}, {"carried", int64_t{1}}}, 1)[0];
   p.outputs = {y.id};
   CHECK_THAT(to_text(p), Catch::Contains("while(-, -, x, x) carried=1\n  body:\n    input %0\n") &&
                              Catch::Contains("\n    output %"));
@@ -191,9 +213,11 @@ TEST_CASE("wrong calls and wrong files with blocks are refused") {
              Catch::Contains("carries 3"));
   CHECK_THAT(refused({"while", {{"body", decay()}, {"carried", int64_t{1}}}, {{}, {}, x}, {}}),
              Catch::Contains("takes 5"));
-  CHECK_THAT(refused({"while", {{"body", decay()}, {"carried", int64_t{2}}}, {two, {}, x, x, x}, {}}),
-             Catch::Contains("trip count"));
-  CHECK_THAT(refused({"if", {{"then", decay()}, {"else", decay()}}, {x, x}, {}}), Catch::Contains("takes 5"));
+  CHECK_THAT(
+      refused({"while", {{"body", decay()}, {"carried", int64_t{2}}}, {two, {}, x, x, x}, {}}),
+      Catch::Contains("trip count"));
+  CHECK_THAT(refused({"if", {{"then", decay()}, {"else", decay()}}, {x, x}, {}}),
+             Catch::Contains("takes 5"));
 
   Program p;
   const Var in{&p, p.add_input("x", {DType::f64, {2}})};
@@ -224,7 +248,8 @@ TEST_CASE("what is constant in a block can be trained") {
   const Var above_zero = apply("greater", {sum(x), constant(p, f(0))});
   const Var y = apply(*find_op("if"), {above_zero, x}, {{"then", scale}, {"else", shift}}, 1)[0];
   p.outputs = {y.id};
-  auto states = make_trainable(p, [](std::string_view) { return true; }, false);
+  auto states = make_trainable(
+      p, [](std::string_view) { return true; }, false);
   REQUIRE(states->size() == 2);
   Vars wrt;
   for (const State& s : p.states) wrt.push_back({&p, s.value});

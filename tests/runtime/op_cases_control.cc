@@ -36,11 +36,11 @@ std::vector<OpCase> control_cases() {
        {three, yes, x, w},
        {f({2}, {27, -0.25F}), f({3, 2}, {6, -0.5F, 12, 0, 30, 0.25F}),
         f({3, 2}, {1, -2, 3, -1, 9, -0.5F}), three}},
+      {"while", {{"body", powers}, {"carried", int64_t{1}}}, {three, no, x, w}, {x, f({0, 2}, {})}},
       {"while",
-       {{"body", powers}, {"carried", int64_t{1}}},
-       {three, no, x, w},
-       {x, f({0, 2}, {})}},
-      {"while", {{"body", below_ten}, {"carried", int64_t{1}}}, {{}, yes, x, w}, {f({2}, {27, -0.25F})}},
+       {{"body", below_ten}, {"carried", int64_t{1}}},
+       {{}, yes, x, w},
+       {f({2}, {27, -0.25F})}},
   };
 }
 

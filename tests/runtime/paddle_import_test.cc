@@ -2,6 +2,7 @@
 
 #include "runtime/import/import.h"
 #include "runtime/import/paddle.pb.h"
+#include "runtime/session.h"
 #include "tests/error_of.h"
 #include "tests/runtime/files.h"
 #include "tests/scratch.h"
@@ -324,6 +325,105 @@ TEST_CASE("import: files and folders are told by what they are") {
              Catch::Contains("PIR"));
   CHECK_THAT(error_of(Code::not_found, [&] { import_file(scratch.path()); }),
              Catch::Contains("model.onnx"));
+}
+
+namespace {
+
+/// Moves the last calls of block 0 into a block of their own, and gives its number.
+int into_block(fluid::Program& p, int calls) {
+  fluid::Block& block = *p.add_blocks();
+  auto& ops = *p.mutable_blocks(0)->mutable_ops();
+  for (int k = ops.size() - calls; k < ops.size(); ++k) *block.add_ops() = ops[k];
+  ops.DeleteSubrange(ops.size() - calls, calls);
+  return p.blocks_size() - 1;
+}
+
+void owns(fluid::Op& op, int block) { add_attr(op, "sub_block", 8).set_block_idx(block); }
+
+void add_fill(fluid::Program& p, std::string name, float value) {
+  fluid::Op& op = add_op(p, "fill_constant", {}, {{"Out", {name}}});
+  add_attr(op, "value", 1).set_f(value);
+  add_attr(op, "shape", 11).add_longs(1);
+  add_attr(op, "dtype", 0).set_i(f32);
+}
+
+/// while (i < 3) { x *= b; i += 1 }, from i = 0.
+fluid::Program looping() {
+  fluid::Program p = small();
+  p.mutable_blocks(0)->clear_ops();
+  for (const char* name : {"i", "n", "t"}) add_var(p, name, {1});
+  add_var(p, "c", {1}, false, boolean);
+  add_feed(p, "x", 0);
+  add_fill(p, "i", 0);
+  add_fill(p, "n", 3);
+  add_op(p, "assign", {{"X", {"x"}}}, {{"Out", {"s"}}});
+  add_op(p, "less_than", {{"X", {"i"}}, {"Y", {"n"}}}, {{"Out", {"c"}}});
+  add_op(p, "elementwise_mul", {{"X", {"s"}}, {"Y", {"b"}}}, {{"Out", {"local"}}});
+  add_op(p, "assign", {{"X", {"local"}}}, {{"Out", {"s"}}});
+  add_op(p, "increment", {{"X", {"i"}}}, {{"Out", {"i"}}});
+  add_op(p, "less_than", {{"X", {"i"}}, {"Y", {"n"}}}, {{"Out", {"c"}}});
+  const int body = into_block(p, 4);
+  owns(add_op(p, "while", {{"X", {"s", "b", "i", "n"}}, {"Condition", {"c"}}},
+              {{"Out", {"s", "i", "c"}}, {"StepScopes", {"scopes"}}}),
+       body);
+  add_op(p, "scale", {{"X", {"s"}}}, {{"Out", {"y"}}});
+  add_fetch(p, "y", 0);
+  return p;
+}
+
+/// sum(x) < 3 ? x * b : -(x), as two conditional blocks and a choice; then sum(x) < 3: y += b.
+fluid::Program choosing() {
+  fluid::Program p = small();
+  p.mutable_blocks(0)->clear_ops();
+  for (const char* name : {"n", "t", "mask"}) add_var(p, name, {1});
+  add_var(p, "c", {1}, false, boolean);
+  add_var(p, "d", {1}, false, boolean);
+  add_feed(p, "x", 0);
+  add_fill(p, "n", 3);
+  add_op(p, "reduce_sum", {{"X", {"x"}}}, {{"Out", {"t"}}});
+  add_attr(p.mutable_blocks(0)->mutable_ops()->at(2), "reduce_all", 6).set_b(true);
+  add_op(p, "less_than", {{"X", {"t"}}, {"Y", {"n"}}}, {{"Out", {"c"}}});
+  add_op(p, "logical_not", {{"X", {"c"}}}, {{"Out", {"d"}}});
+  add_op(p, "elementwise_mul", {{"X", {"x"}}, {"Y", {"b"}}}, {{"Out", {"yes"}}});
+  const int yes = into_block(p, 1);
+  owns(add_op(p, "conditional_block", {{"Cond", {"c"}}, {"Input", {"x", "b"}}}, {{"Out", {"yes"}}}),
+       yes);
+  fluid::Op& negative = add_op(p, "scale", {{"X", {"x"}}}, {{"Out", {"no"}}});
+  add_attr(negative, "scale", 1).set_f(-1);
+  const int no = into_block(p, 1);
+  owns(add_op(p, "conditional_block", {{"Cond", {"d"}}, {"Input", {"x"}}}, {{"Out", {"no"}}}), no);
+  fluid::Op& cast = add_op(p, "cast", {{"X", {"c"}}}, {{"Out", {"mask"}}});
+  add_attr(cast, "in_dtype", 0).set_i(boolean);
+  add_attr(cast, "out_dtype", 0).set_i(2);
+  add_op(p, "select_input", {{"X", {"no", "yes"}}, {"Mask", {"mask"}}}, {{"Out", {"y"}}});
+  add_op(p, "elementwise_add", {{"X", {"y"}}, {"Y", {"b"}}}, {{"Out", {"y"}}});
+  const int more = into_block(p, 1);
+  owns(add_op(p, "conditional_block", {{"Cond", {"c"}}, {"Input", {"y", "b"}}}, {{"Out", {"y"}}}),
+       more);
+  add_fetch(p, "y", 0);
+  return p;
+}
+
+std::vector<float> run(const fluid::Program& p, const std::vector<float>& x) {
+  return Session(import(p)).run({Tensor::floats({1, 2}, x)})[0].to_floats();
+}
+
+}  // namespace
+
+TEST_CASE("paddle: loops and choices") {
+  CHECK(run(looping(), {2, 5}) == std::vector<float>{2, -40});
+  CHECK(run(choosing(), {1, 1}) == std::vector<float>{2, -4});
+  CHECK(run(choosing(), {1, 5}) == std::vector<float>{-1, -5});
+
+  fluid::Program p = looping();
+  p.mutable_blocks(0)->mutable_ops(5)->mutable_attrs(0)->set_block_idx(7);
+  CHECK_THAT(error_of(Code::refused, [&] { import(p); }), Catch::Contains("block 7"));
+  p.mutable_blocks(0)->mutable_ops(5)->mutable_attrs(0)->set_block_idx(0);
+  CHECK_THAT(error_of(Code::refused, [&] { import(p); }), Catch::Contains("block 0"));
+  check_damage(choosing().SerializeAsString(), [](const std::string& bytes) {
+    import_paddle(MemoryFiles({{"p", bytes}, {"w", a_record + b_record}}), RelPath::parse("p"),
+                  "w");
+  });
 }
 
 TEST_CASE("paddle: cut and damaged files") {

@@ -68,7 +68,7 @@ TEST_CASE("a training step keeps its numbers when norms are fused and computed a
   }
 }
 
-TEST_CASE("relu, clip and sums go into batch norms on both ways") {
+TEST_CASE("relu and clip and sums go into batch norms on both ways") {
   Step step;
   std::vector<Spec> in, specs;
   for (const Tensor& t : step.inputs) in.push_back(t.spec());
