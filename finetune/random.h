@@ -2,6 +2,7 @@
 // function of the seed and of what it is for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <utility>

@@ -241,6 +241,7 @@ std::string got_of(const json& output) {
                      word["tag"].get<std::string>());
     return text;
   }
+  if (output.contains("similarity")) return concat("similarity ", output["similarity"].get<double>());
   if (output.contains("answer")) return output["answer"].get<std::string>();
   return output.dump().substr(0, 200);
 }

@@ -45,9 +45,7 @@ bool flows_into(const OpCall& call, size_t i, const std::vector<bool>& values) {
 class Backward {
  public:
   Backward(Program& program, const Vars& wrt, bool recompute)
-      : program_(program),
-        parts_(program.values.size()),
-        again_(program.values.size(), absent) {
+      : program_(program), parts_(program.values.size()), again_(program.values.size(), absent) {
     const auto count = static_cast<double>(program_.ops.size());
     if (recompute) segment_ = static_cast<size_t>(std::ceil(std::sqrt(count)));
     std::vector<ValueId> from;

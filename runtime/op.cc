@@ -92,8 +92,7 @@ std::vector<Spec> infer_outputs(const OpDef& op, const Infer& in) {
 
 std::vector<Tensor> run_reference(const OpDef& op, const Attrs& attrs,
                                   std::span<const Tensor* const> in) {
-  if (op.run != nullptr)
-    return within(op.name, [&] { return op.run(attrs, in, run_plainly); });
+  if (op.run != nullptr) return within(op.name, [&] { return op.run(attrs, in, run_plainly); });
   std::vector<Spec> specs(in.size());
   std::vector<const Spec*> spec_ptrs(in.size());
   for (size_t i = 0; i < in.size(); ++i) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t layout_version = 1;
 constexpr size_t alignment = 64;
-constexpr int deepest = 32;  // blocks in blocks
+constexpr int deepest = 32;        // blocks in blocks
 constexpr size_t head_prefix = 9;  // the tag and the eight bytes of `head`
 constexpr char padding_tag = (14 << 3) | 2, data_tag = (15 << 3) | 2;
 
@@ -108,7 +108,8 @@ class Writer {
       op.set_name(call.name);
       op.mutable_in()->Assign(call.in.begin(), call.in.end());
       op.mutable_out()->Assign(call.out.begin(), call.out.end());
-      for (const auto& [name, attr] : call.attrs.items()) write_attr(name, attr, message, *op.add_attrs());
+      for (const auto& [name, attr] : call.attrs.items())
+        write_attr(name, attr, message, *op.add_attrs());
     }
     block.mutable_inputs()->Assign(program.inputs.begin(), program.inputs.end());
     block.mutable_outputs()->Assign(program.outputs.begin(), program.outputs.end());
@@ -182,7 +183,8 @@ class Reader {
     if (index <= owner || index >= blocks_.size() || !blocks_[index].program)
       malformed(concat("block ", owner, " may not hold block ", index));
     blocks_[owner].depth = std::max(blocks_[owner].depth, blocks_[index].depth + 1);
-    if (blocks_[owner].depth > deepest) malformed(concat("blocks lie more than ", deepest, " deep"));
+    if (blocks_[owner].depth > deepest)
+      malformed(concat("blocks lie more than ", deepest, " deep"));
     return std::move(blocks_[index].program);
   }
 

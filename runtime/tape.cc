@@ -8,7 +8,9 @@
 namespace hub {
 namespace {
 
-Tensor memory(size_t bytes) { return {DType::u8, {static_cast<int64_t>(std::max<size_t>(bytes, 1))}}; }
+Tensor memory(size_t bytes) {
+  return {DType::u8, {static_cast<int64_t>(std::max<size_t>(bytes, 1))}};
+}
 
 }  // namespace
 

@@ -1,10 +1,11 @@
 // hub lr-find
+#include "finetune/search/lr_find.h"
+
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/training.h"
-#include "finetune/search/lr_find.h"
 
 namespace hub {
 namespace {
@@ -42,8 +43,8 @@ int run(const Args& args, Context& context) {
   std::string text = table_text(rows);
   if (test.steepest > 0)
     text += concat("\nthe loss falls fastest at ", short_number(test.steepest), ": try --lr ",
-                   short_number(test.steepest), "\na tenth of the rate where it is least: ",
-                   short_number(test.tenth), "\n");
+                   short_number(test.steepest),
+                   "\na tenth of the rate where it is least: ", short_number(test.tenth), "\n");
   if (test.steepest == 0) text += "\nthe loss does not fall: there is no rate to suggest\n";
   context.terminal.print(text);
   return 0;
@@ -52,14 +53,15 @@ int run(const Args& args, Context& context) {
 }  // namespace
 
 extern const Command lr_find_command{
-    "lr-find",
-    "Looks for a learning rate: trains a little with one that rises from 1e-7 to 10",
-    "Over at most 100 steps and one epoch, until the loss is four times its least. Nothing is saved.\n"
+    "lr-find", "Looks for a learning rate: trains a little with one that rises from 1e-7 to 10",
+    "Over at most 100 steps and one epoch, until the loss is four times its least. Nothing is "
+    "saved.\n"
     "--lr, --epochs, --schedule, --warmup and the options about ending have no effect here.",
-    with_train_arguments(with_data_arguments({{"module", "text", "name or name@version", "", true},
-                                              {"--data", "text", "file or folder with the rows", "", true},
-                                              {"--device", "text", "cpu or reference", "cpu"},
-                                              {"--json", "flag", "one JSON object"}})),
+    with_train_arguments(
+        with_data_arguments({{"module", "text", "name or name@version", "", true},
+                             {"--data", "text", "file or folder with the rows", "", true},
+                             {"--device", "text", "cpu or reference", "cpu"},
+                             {"--json", "flag", "one JSON object"}})),
     run};
 
 }  // namespace hub

@@ -111,7 +111,8 @@ int run(const Args& args, Context& context) {
   context.terminal.note(splits.found);
   for (const std::string& note : splits.notes) context.terminal.note(note);
   if (splits.validation.items.empty())
-    fail(Code::usage, "there are no validation rows to compare trials by; --validation takes a share");
+    fail(Code::usage,
+         "there are no validation rows to compare trials by; --validation takes a share");
 
   SweepOptions how;
   const std::string metric = tuned_metric(base.manifest, splits, &how.lower);
@@ -136,7 +137,9 @@ int run(const Args& args, Context& context) {
   Runner runner(args, context, base, splits, metric, signals);
   const SweepResult result = sweep(
       space, how,
-      [&](Trial& trial, const std::string& work, double seconds) { runner.run(trial, work, seconds); },
+      [&](Trial& trial, const std::string& work, double seconds) {
+        runner.run(trial, work, seconds);
+      },
       [&](const Trial& t, bool best) {
         std::string line = concat("trial ", t.number, "/", how.trials, ":");
         for (const auto& [name, value] : t.values) line += concat(" ", name, " ", value);
@@ -162,7 +165,8 @@ int run(const Args& args, Context& context) {
   } else {
     std::string text = table(space, result, metric);
     if (result.best >= 0)
-      text += concat("\nbest: trial ", result.trials[static_cast<size_t>(result.best)].number, "\n");
+      text +=
+          concat("\nbest: trial ", result.trials[static_cast<size_t>(result.best)].number, "\n");
     if (!saved.empty()) text += concat("saved ", saved, "\n");
     context.terminal.print(text);
   }
@@ -173,16 +177,20 @@ int run(const Args& args, Context& context) {
 }  // namespace
 
 extern const Command sweep_command{
-    "sweep",
-    "Looks for good settings: trains with many, compares them on the validation rows",
-    "--tune lr=1e-5:1e-3:log,label-smoothing=0:0.2,batch=8|16|32 names options of training and what\n"
-    "they may be. Every trial is a line of trials.jsonl in the work folder, failed ones too; --resume\n"
-    "goes on from there. --time-budget is for all trials together. Exit status 1: every trial failed.",
+    "sweep", "Looks for good settings: trains with many, compares them on the validation rows",
+    "--tune lr=1e-5:1e-3:log,label-smoothing=0:0.2,batch=8|16|32 names options of training and "
+    "what\n"
+    "they may be. Every trial is a line of trials.jsonl in the work folder, failed ones too; "
+    "--resume\n"
+    "goes on from there. --time-budget is for all trials together. Exit status 1: every trial "
+    "failed.",
     with_train_arguments(with_data_arguments(
         {{"module", "text", "the base: name or name@version", "", true},
          {"--data", "text", "file or folder with the rows", "", true},
-         {"--tune", "text", "what is varied: NAME=LOW:HIGH[:log] or NAME=A|B|C, by commas", "", true},
-         {"--method", "text", "random, cma-es (PaddleHub's HAZero) or population (PSHE2)", "random"},
+         {"--tune", "text", "what is varied: NAME=LOW:HIGH[:log] or NAME=A|B|C, by commas", "",
+          true},
+         {"--method", "text", "random, cma-es (PaddleHub's HAZero) or population (PSHE2)",
+          "random"},
          {"--trials", "number", "how many", "20"},
          {"--save", "text", "name or name@version for the best trial's module"},
          {"--work", "text", "folder for trials.jsonl and the trials' own folders"},

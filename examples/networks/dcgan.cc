@@ -14,7 +14,7 @@ using namespace hub;
 
 namespace {
 
-constexpr int64_t seeds = 64, batch = 32, side = 28, pixels = side * side;
+constexpr int64_t seeds = 64, side = 28, pixels = side * side;
 
 std::mt19937 rng(1);
 
@@ -99,11 +99,10 @@ Session step_of(const std::string& prefix, const std::shared_ptr<NamedTensors>& 
   }
   const auto fresh = make_trainable(p, everything, true);
   for (const auto& [name, t] : *fresh) states->try_emplace(name, t);
-  const ValueId out = loss.id;
   const auto own = [&](std::string_view name) { return name.starts_with(prefix); };
   append_step(p, loss, *states, {.kind = "adam", .weight_decay = 0, .beta1 = 0.5}, own,
               [](std::string_view) { return 1.0; });
-  p.outputs = {out};
+  p.outputs = {loss.id};
   return Session(std::move(p), {.device = "cpu", .pack_file = {}, .states = states});
 }
 
@@ -142,6 +141,7 @@ int main(int argc, char** argv) {
   const Tensor real = real_pictures(argc > 1 ? argv[1] : "");
   const auto states = std::make_shared<NamedTensors>();
   Session critic_step = step_of("c.", states), generator_step = step_of("g.", states);
+  const int64_t batch = argc > 1 ? 32 : 8;
   const Tensor fixed = normal({64, seeds}), rate = Tensor::scalar(argc > 1 ? 2e-4F : 1e-3F);
   const double before = distance(generated(*states, fixed), real);
   const int steps = argc > 2 ? std::stoi(argv[2]) : 60;

@@ -89,8 +89,7 @@ class CmaEs final : public Search {
     d_sigma_ = 1 + 2 * std::max(0.0, std::sqrt((mu_eff_ - 1) / (n + 1)) - 1) + c_sigma_;
     c_c_ = (4 + mu_eff_ / n) / (n + 4 + 2 * mu_eff_ / n);
     c_1_ = 2 / ((n + 1.3) * (n + 1.3) + mu_eff_);
-    c_mu_ = std::min(1 - c_1_,
-                     2 * (mu_eff_ - 2 + 1 / mu_eff_) / ((n + 2) * (n + 2) + mu_eff_));
+    c_mu_ = std::min(1 - c_1_, 2 * (mu_eff_ - 2 + 1 / mu_eff_) / ((n + 2) * (n + 2) + mu_eff_));
     chi_ = std::sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n * n));
   }
 
@@ -135,7 +134,8 @@ class CmaEs final : public Search {
     ++updates_;
     double length = 0;
     for (size_t i = 0; i < n_; ++i) {
-      path_s_[i] = (1 - c_sigma_) * path_s_[i] + std::sqrt(c_sigma_ * (2 - c_sigma_) * mu_eff_) * w[i];
+      path_s_[i] =
+          (1 - c_sigma_) * path_s_[i] + std::sqrt(c_sigma_ * (2 - c_sigma_) * mu_eff_) * w[i];
       length += path_s_[i] * path_s_[i];
     }
     length = std::sqrt(length);

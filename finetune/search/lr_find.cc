@@ -49,9 +49,8 @@ class Watcher final : public TrainListener {
 void suggest_rates(RateTest& test) {
   const auto& p = test.points;
   if (p.size() < 3) return;
-  const auto least = std::min_element(p.begin(), p.end(), [](const auto& a, const auto& b) {
-    return a.smoothed < b.smoothed;
-  });
+  const auto least = std::min_element(
+      p.begin(), p.end(), [](const auto& a, const auto& b) { return a.smoothed < b.smoothed; });
   test.tenth = least->rate / 10;
   // Slopes over the logarithm of the rate, up to the least loss.
   double steepest = 0;

@@ -1,9 +1,10 @@
 // Random search, and which search is called what.
+#include "finetune/random.h"
+
 #include <cmath>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "finetune/random.h"
 #include "finetune/search/search.h"
 
 namespace hub {

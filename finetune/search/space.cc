@@ -12,7 +12,8 @@ namespace hub {
 namespace {
 
 [[noreturn]] void unclear(std::string_view part) {
-  fail(Code::usage, "'", printable(part), "' is not understood; wanted NAME=LOW:HIGH, "
+  fail(Code::usage, "'", printable(part),
+       "' is not understood; wanted NAME=LOW:HIGH, "
        "NAME=LOW:HIGH:log or NAME=A|B|C");
 }
 

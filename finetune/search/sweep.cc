@@ -15,7 +15,9 @@ namespace hub {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+double since(Clock::time_point t) {
+  return std::chrono::duration<double>(Clock::now() - t).count();
+}
 
 /// trials.jsonl: the sweep's identity, then a line a trial; replaced as a whole, so never half.
 class Ledger {
@@ -28,7 +30,8 @@ class Ledger {
       return;
     }
     if (!options.resume)
-      fail(Code::usage, options.folder, " holds a sweep already; --resume goes on with it, another "
+      fail(Code::usage, options.folder,
+           " holds a sweep already; --resume goes on with it, another "
            "--work begins a new one");
     text_ = read_file(path_);
     try {
@@ -36,8 +39,8 @@ class Ledger {
       for (const auto& [key, value] : identity.items()) {
         const json& was = known_.at(0).at("sweep").value(key, json());
         if (was != value)
-          fail(Code::usage, path_, " is of another sweep: ", key, " was ", was.dump(), ", now it is ",
-               value.dump());
+          fail(Code::usage, path_, " is of another sweep: ", key, " was ", was.dump(),
+               ", now it is ", value.dump());
       }
     } catch (const json::exception&) {
       refuse();
@@ -134,11 +137,13 @@ SweepResult sweep(const Space& space, const SweepOptions& options, const RunTria
                                         : -trial.metric;
     search->tell(cost);
     const bool better =
-        !failed && (result.best < 0 ||
-                    (options.lower ? trial.metric < result.trials[static_cast<size_t>(result.best)].metric
-                                   : trial.metric > result.trials[static_cast<size_t>(result.best)].metric));
+        !failed &&
+        (result.best < 0 ||
+         (options.lower ? trial.metric < result.trials[static_cast<size_t>(result.best)].metric
+                        : trial.metric > result.trials[static_cast<size_t>(result.best)].metric));
     if (better && result.best >= 0)
-      remove_checkpoints(trial_folder(options.folder, result.trials[static_cast<size_t>(result.best)].number));
+      remove_checkpoints(
+          trial_folder(options.folder, result.trials[static_cast<size_t>(result.best)].number));
     if (!better) remove_checkpoints(trial_folder(options.folder, number));
     result.trials.push_back(trial);
     if (better) result.best = static_cast<int>(result.trials.size()) - 1;

@@ -44,8 +44,7 @@ struct SweepResult {
 
 /// Trains with these values in a work folder of its own within `seconds` (0: no limit); fills
 /// metric and ended. An Error makes a failed trial; Stopped ends the sweep.
-using RunTrial =
-    std::function<void(Trial& trial, const std::string& work, double seconds)>;
+using RunTrial = std::function<void(Trial& trial, const std::string& work, double seconds)>;
 
 /// Where trial `number` works.
 std::string trial_folder(const std::string& folder, int number);

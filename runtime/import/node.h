@@ -36,8 +36,8 @@ class ImportNode {
   /// otherwise.
   const Tensor& known(Var v) const;
 
-  /// The block under attribute `name` is a program of its own inputs and then these: what it reads of
-  /// the graph around it.
+  /// The block under attribute `name` is a program of its own inputs and then these: what it reads
+  /// of the graph around it.
   Vars captured(std::string_view name) const;
 
   // Outputs: rules say what each is. Missing ones must not be wanted by the file.

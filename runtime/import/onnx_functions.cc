@@ -43,9 +43,7 @@ class Inliner {
         fail(Code::refused, "function '", f.name(), "' is defined twice");
   }
 
-  std::vector<OnnxNode> run() {
-    return flat(*model_.mutable_graph(), versions_, 0);
-  }
+  std::vector<OnnxNode> run() { return flat(*model_.mutable_graph(), versions_, 0); }
 
  private:
   void add(onnx::Node node, const Versions& versions, int depth) {

@@ -1,5 +1,5 @@
-// The nodes of an ONNX graph, and of the graphs in its nodes, with calls of the model's own functions
-// replaced by what the functions do.
+// The nodes of an ONNX graph, and of the graphs in its nodes, with calls of the model's own
+// functions replaced by what the functions do.
 #pragma once
 
 #include <map>

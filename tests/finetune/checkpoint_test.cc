@@ -24,8 +24,16 @@ const json identity = {{"base", "b"}, {"data", "d"}, {"options", {{"batch", "4"}
 
 Checkpoint at_step(int64_t step) {
   Checkpoint c;
-  c.position = {.epoch = 1, .batch = 2, .step = step, .loss_sum = 0.1, .loss_weight = 3,
-                .seconds = 4, .best = 0.75, .best_epoch = 0, .worse = 1, .train_loss = 0.3};
+  c.position = {.epoch = 1,
+                .batch = 2,
+                .step = step,
+                .loss_sum = 0.1,
+                .loss_weight = 3,
+                .seconds = 4,
+                .best = 0.75,
+                .best_epoch = 0,
+                .worse = 1,
+                .train_loss = 0.3};
   c.states.emplace("w", random_tensor({40, 30}, static_cast<uint64_t>(step)));
   c.states.emplace("m:w", random_tensor({40, 30}, static_cast<uint64_t>(step) + 100));
   c.best.emplace("w", random_tensor({40, 30}, 5));
@@ -107,14 +115,16 @@ TEST_CASE("a checkpoint of another run is refused, naming what differs") {
     other[key] = "changed";
     std::vector<std::string> notes;
     CHECK(error_of(Code::usage, [&] { Checkpoints(folder.path(), other).newest(notes); }) ==
-          concat("the checkpoint is of another run: ", key, " was ", was, ", now it is \"changed\"; "
+          concat("the checkpoint is of another run: ", key, " was ", was,
+                 ", now it is \"changed\"; "
                  "resume with the same options, or start anew without --resume"));
   }
   json other = identity;
   other["options"]["batch"] = "8";
   std::vector<std::string> notes;
-  CHECK(error_of(Code::usage, [&] { Checkpoints(folder.path(), other).newest(notes); })
-            .find("run: options: batch was \"4\", now it is \"8\"; ") != std::string::npos);
+  CHECK(error_of(Code::usage, [&] {
+          Checkpoints(folder.path(), other).newest(notes);
+        }).find("run: options: batch was \"4\", now it is \"8\"; ") != std::string::npos);
 }
 
 TEST_CASE("a checkpoint that fits the run by name and not by its tensors is refused") {
@@ -196,8 +206,8 @@ TEST_CASE("killed before any system call of a save, the newest whole checkpoint 
       INFO(call << " " << n << " gives " << error);
       const Scratch folder(memory.path());
       fill(folder);
-      CHECK(attempt(folder, concat("-o /dev/null -e trace=", call, " -e inject=", call, ":error=",
-                                   error, ":when=", n)) != 0);
+      CHECK(attempt(folder, concat("-o /dev/null -e trace=", call, " -e inject=", call,
+                                   ":error=", error, ":when=", n)) != 0);
       CHECK(newest_of(folder.path(), identity).position.step >= 6);
       CHECK(checkpoint_files(folder.path()).size() <= 3);
     }

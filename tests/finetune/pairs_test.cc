@@ -11,23 +11,22 @@ namespace {
 
 Silent silent;
 
-/// "a3 a7" goes with "b3 b7".
+/// "a3 a5 a7" goes with "b3 b5 b7".
 Splits pairs() {
   std::vector<Item> items;
-  for (int i = 0; i < 10; ++i) {
-    for (int k = 0; k < 10; ++k) {
-      if (i == k) continue;
-      Item item;
-      item.source = "row " + std::to_string(items.size());
-      for (const char c : {'a', 'b'}) {
-        std::string& text = c == 'a' ? item.text : item.text_b;
-        text = c + std::to_string(i) + " " + c + std::to_string(k);
-      }
-      items.push_back(std::move(item));
+  for (int i = 0; i < 1000; ++i) {
+    const int digits[] = {i / 100, i / 10 % 10, i % 10};
+    if (digits[0] >= digits[1] || digits[1] >= digits[2]) continue;
+    Item item;
+    item.source = "row " + std::to_string(i);
+    for (const int digit : digits) {
+      item.text += "a" + std::to_string(digit) + " ";
+      item.text_b += "b" + std::to_string(digit) + " ";
     }
+    items.push_back(std::move(item));
   }
   for (size_t i = 0; i < items.size(); ++i) std::swap(items[i], items[i * 37 % items.size()]);
-  return split_at(std::move(items), 70, {}, task_embedding);
+  return split_at(std::move(items), 90, {}, task_embedding);
 }
 
 Sample text_sample(const std::string& text) {

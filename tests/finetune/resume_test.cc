@@ -152,7 +152,8 @@ TEST_CASE("asked to end while rows are evaluated or features are made, a run sav
   for (const char* strategy : {"full", "head"}) {
     TinyRun run(ways_options(strategy, 4, "adamw"), 19, 100);
     const Left whole = unbroken(run);
-    // Evaluations and features encode rows that are not for training; each in turn asks for the end.
+    // Evaluations and features encode rows that are not for training; each in turn asks for the
+    // end.
     for (int k = 1; k <= 16; k += 3) {
       INFO(strategy << ", while other rows are encoded for the time " << k);
       const Scratch folder;
@@ -217,8 +218,7 @@ struct Scripted final : Objective {
 }  // namespace
 
 TEST_CASE("patience ends a run where it should, resumed or not, and the best weights are kept") {
-  const json wanted =
-      parse_json(read_file(HUB_SOURCE_DIR "/tests/data/finetune/early_stop.json"));
+  const json wanted = parse_json(read_file(HUB_SOURCE_DIR "/tests/data/finetune/early_stop.json"));
   const auto script = wanted["metric_per_epoch"].get<std::vector<double>>();
   TrainOptions options = ways_options("full", static_cast<int>(script.size()), "adamw");
   options.schedule = {.kind = "constant"};

@@ -17,7 +17,8 @@ using Function = std::function<double(const Point&)>;
 
 double sphere(const Point& p) {
   double sum = 0;
-  for (size_t i = 0; i < p.size(); ++i) sum += std::pow(p[i] - 0.3 - 0.1 * static_cast<double>(i), 2);
+  for (size_t i = 0; i < p.size(); ++i)
+    sum += std::pow(p[i] - 0.3 - 0.1 * static_cast<double>(i), 2);
   return sum;
 }
 
@@ -60,7 +61,8 @@ TEST_CASE("CMA-ES finds the least value") {
     INFO("seed " << seed);
     for (size_t n : {1, 2, 3, 8}) {
       INFO("sphere in " << n);
-      const int evaluations = needed(*cma_es(n, seed), sphere, 1e-6, 150 * static_cast<int>(n) + 150);
+      const int evaluations =
+          needed(*cma_es(n, seed), sphere, 1e-6, 150 * static_cast<int>(n) + 150);
       CHECK(evaluations > 0);
     }
     CHECK(needed(*cma_es(3, seed), rosenbrock, 1e-6, 3000) > 0);
@@ -92,7 +94,8 @@ TEST_CASE("population search is ahead of random search") {
 TEST_CASE("a search is the same for the same seed, and survives failures alone") {
   for (const char* name : {"random", "cma-es", "population", "HAZero", "PSHE2"}) {
     INFO(name);
-    const auto a = make_search(name, 3, 5), b = make_search(name, 3, 5), c = make_search(name, 3, 6);
+    const auto a = make_search(name, 3, 5), b = make_search(name, 3, 5),
+               c = make_search(name, 3, 6);
     bool differs = false;
     for (int k = 0; k < 40; ++k) {
       const Point p = a->ask();
@@ -122,9 +125,9 @@ TEST_CASE("what is varied, as text") {
   CHECK(at(1, 1, 1, 1) == "0.001 0.2 32 4 ");
   CHECK(at(0, 0, 0.34, 0.3) == "1e-05 0 16 2 ");
   CHECK(at(0, 0, 0.66, 0.4) == "1e-05 0 16 3 ");
-  for (const char* bad : {"", "lr", "lr=", "=1:2", "lr=1:", "lr=2:1", "lr=1:1", "lr=0:1:log", "lr=1:2:lin",
-                          "lr=1:2:log:x", "lr=a:b", "batch=8||16", "lr=0.1:0.2,lr=0.1:0.3", "lr=nan:1",
-                          "lr=0:inf", "a=1|2,"}) {
+  for (const char* bad : {"", "lr", "lr=", "=1:2", "lr=1:", "lr=2:1", "lr=1:1", "lr=0:1:log",
+                          "lr=1:2:lin", "lr=1:2:log:x", "lr=a:b", "batch=8||16",
+                          "lr=0.1:0.2,lr=0.1:0.3", "lr=nan:1", "lr=0:inf", "a=1|2,"}) {
     INFO(bad);
     CHECK_FALSE(error_of(Code::usage, [&] { Space space(bad); }).empty());
   }

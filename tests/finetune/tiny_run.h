@@ -54,8 +54,8 @@ inline Dataset tiny_rows(size_t count, int classes, uint64_t seed) {
     item.labels = {static_cast<int32_t>(i % static_cast<size_t>(classes))};
     Random random(seed, i);
     for (int k = 0; k < 72; ++k)
-      item.gray.push_back(static_cast<uint8_t>(random.below(128) +
-                                               (k % 36 < 9 + 9 * item.labels[0] ? 100 : 0)));
+      item.gray.push_back(
+          static_cast<uint8_t>(random.below(128) + (k % 36 < 9 + 9 * item.labels[0] ? 100 : 0)));
   }
   return data;
 }

@@ -38,8 +38,7 @@ TEST_CASE("numbers that are none end a run before the step is applied") {
     };
     if (strategy == "head") run.job.options.augment = "flip";  // no features computed before
     Watch watch;
-    const std::string said =
-        error_of(Code::numeric, [&] { run.go(watch, folder.path(), false); });
+    const std::string said = error_of(Code::numeric, [&] { run.go(watch, folder.path(), false); });
     CHECK(said.find("step 3: row 8: a number of its input is ") == 0);
     CHECK(watch.steps.size() == 2);
     const Checkpoint last = newest_of(folder.path(), run.job.identity);
@@ -60,8 +59,8 @@ TEST_CASE("numbers that are none end a run before the step is applied") {
 }
 
 TEST_CASE("a step with a gradient that is no number leaves every state as it was") {
-  for (const char* kind : {"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad",
-                           "adadelta", "lamb"}) {
+  for (const char* kind :
+       {"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "lamb"}) {
     INFO(kind);
     TinyRun run;
     Program p = run.job.network;
@@ -132,7 +131,8 @@ TEST_CASE("a gradient that is no number is named, and the step is not applied") 
   const std::string said = error_of(Code::numeric, [&] { run.go(watch, folder.path(), false); });
   INFO(said);
   CHECK(said.find("step 2: the gradient of '") == 0);
-  CHECK(said.find("the step was not applied, the last checkpoint is as it was") != std::string::npos);
+  CHECK(said.find("the step was not applied, the last checkpoint is as it was") !=
+        std::string::npos);
   CHECK(watch.steps.size() == 1);
   CHECK(newest_of(folder.path(), run.job.identity).position.step == 1);
 }
@@ -153,7 +153,8 @@ TEST_CASE("a run that diverges ends with the last good checkpoint") {
     explicit Uphill(const Objective& real) : real(real) {}
     Var loss(Program& p, const Vars& outputs) const override {
       const Var l = real.loss(p, outputs);
-      const Var square = apply("reduce_sum", {mul(outputs[0], outputs[0])}, {{"keepdims", int64_t{0}}});
+      const Var square =
+          apply("reduce_sum", {mul(outputs[0], outputs[0])}, {{"keepdims", int64_t{0}}});
       return add(l, mul(square, constant(p, Tensor::scalar(-1.0F))));
     }
     std::vector<Tensor> targets(std::span<const Item* const> i, std::span<const Tensor> e,
@@ -217,8 +218,8 @@ TEST_CASE("a run that cannot fit the machine is refused before its first step, w
   TinyRun run(options, 3000, 0);
   // [rows, 1] becomes [rows, 2^20], 12 GB at 3000 rows, kept for the way back as often as the
   // machine has room for it, and twice more.
-  const auto memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                      static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto memory =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   Program p;
   const Var x{&p, p.add_input("x", {DType::f32, {-1, 2, 6, 6}})};
   const Var mean = apply("reduce_mean", {apply("flatten", {x}), constant(p, Tensor::ints({1}))},
@@ -227,7 +228,8 @@ TEST_CASE("a run that cannot fit the machine is refused before its first step, w
   std::fill_n(wide.data<float>(), wide.numel(), 1.0F);
   Var h = matmul(mean, constant(p, wide, "wide"));
   for (uint64_t i = 0; i < memory / (12ULL << 30) + 2; ++i) h = unary("tanh", h);
-  const Var sum = apply("reduce_mean", {h, constant(p, Tensor::ints({1}))}, {{"keepdims", int64_t{1}}});
+  const Var sum =
+      apply("reduce_mean", {h, constant(p, Tensor::ints({1}))}, {{"keepdims", int64_t{1}}});
   p.outputs = {matmul(sum, constant(p, random_tensor({1, 3}, 1), "last/w")).id};
   adapt(p, Head{.features = {}, .outputs = 3}, {}, 1);
   run.job.network = p;

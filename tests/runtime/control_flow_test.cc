@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "runtime/block.h"
 #include "runtime/grad.h"
+#include "runtime/program.pb.h"
 #include "runtime/runtime.h"
 #include "runtime/train.h"
 #include "tests/error_of.h"
@@ -156,6 +157,23 @@ TEST_CASE("gradients flow through blocks in blocks") {
   check(nested, {d({2}, {3, 2.5}), d({2}, {0.6, 0.8})});
 }
 
+TEST_CASE("gradients reach what is carried by way of what else is carried") {
+  // Of three numbers each adds the one before it; only the first begins with x.
+  const BlockPtr body = block_of(5, [](const Vars& in) {
+    return Vars{apply("identity", {in[1]}), in[2], add(in[3], in[2]),
+                add(in[4], mul(in[3], in[3]))};
+  });
+  check(
+      [&](const Vars& in) {
+        const Var zero = number(0.25, in[0]);
+        const Vars out =
+            apply(*find_op("while"), {constant(*in[0].program, i({4})), {}, sum(in[0]), zero, zero},
+                  {{"body", body}, {"carried", int64_t{3}}}, 3);
+        return mul(out[2], out[2]);
+      },
+      {d({2}, {0.5, -1.5})});
+}
+
 TEST_CASE("a loop has second derivatives") {
   // x^4 by a loop: the sum of its gradient is 4 x^3.
   const BlockPtr power = block_of(4, [](const Vars& in) {
@@ -234,6 +252,30 @@ TEST_CASE("wrong calls and wrong files with blocks are refused") {
       }
     }
   }
+}
+
+TEST_CASE("a block belongs to one operator, and lies behind the one it is in") {
+  Program p;
+  const Var x{&p, p.add_input("x", {DType::f64, {2}})};
+  p.outputs = {chosen({x, x}).id};
+  std::string bytes = to_bytes(p);
+  uint64_t head = 0;
+  std::memcpy(&head, bytes.data() + 1, sizeof head);
+  pb::Program message;
+  REQUIRE(message.ParseFromArray(bytes.data(), static_cast<int>(head)));
+  REQUIRE(message.blocks_size() == 3);
+  for (pb::Op& op : *message.mutable_blocks(0)->mutable_ops())
+    for (pb::Attr& a : *op.mutable_attrs())
+      if (a.has_block()) a.set_block(1);
+  message.SerializeAsString().copy(bytes.data(), head);
+  CHECK_THAT(error_of(Code::refused, [&] { program_from_bytes(bytes, nullptr); }),
+             Catch::Contains("may not hold block 1"));
+  for (pb::Op& op : *message.mutable_blocks(0)->mutable_ops())
+    for (pb::Attr& a : *op.mutable_attrs())
+      if (a.has_block()) a.set_block(0);
+  message.SerializeAsString().copy(bytes.data(), head);
+  CHECK_THAT(error_of(Code::refused, [&] { program_from_bytes(bytes, nullptr); }),
+             Catch::Contains("may not hold block 0"));
 }
 
 TEST_CASE("what is constant in a block can be trained") {

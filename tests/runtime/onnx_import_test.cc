@@ -130,6 +130,33 @@ TEST_CASE("onnx: every missing operator is named at once") {
                  Catch::Contains("SequenceMap (opset 17, node 'c', holds a subgraph)"));
 }
 
+TEST_CASE("onnx: graphs in nodes read values and constants of the graph around them") {
+  onnx::Model model = small();
+  onnx::Graph& graph = *model.mutable_graph();
+  graph.mutable_node()->RemoveLast();
+  set_type(*graph.add_input(), "c", {});
+  graph.mutable_input(1)->mutable_type()->mutable_tensor_type()->set_elem_type(9);
+  onnx::Node& choice = add_node(graph, "If", {"c"}, {"y"});
+  for (const auto& [name, op] : {std::pair{"then_branch", "Mul"}, {"else_branch", "Sub"}}) {
+    onnx::Attribute& a = *choice.add_attribute();
+    a.set_name(name);
+    add_node(*a.mutable_g(), op, {"s", "w"}, {"r"});
+    a.mutable_g()->add_output()->set_name("r");
+  }
+  CHECK_THAT(to_text(import(model)), Catch::Contains(R"(s = add(x, w)
+y = if(c, s, s)
+  else:
+    input %3
+    input s
+    constant w: float32[2] = [1, -2]
+    r = sub(s, w)
+    output r
+)"));
+  choice.mutable_attribute(0)->mutable_g()->mutable_node(0)->set_input(1, "nowhere");
+  CHECK_THAT(error_of(Code::refused, [&] { import(model); }),
+             Catch::Contains("reads 'nowhere', which nothing defines"));
+}
+
 TEST_CASE("onnx: typed fields and raw bytes") {
   onnx::Model model = small();
   onnx::Graph& graph = *model.mutable_graph();
