@@ -33,8 +33,11 @@ void run_calls(const Program& program, std::vector<Tensor>& values, const RunBlo
       return call.op->run != nullptr ? call.op->run(call.attrs, in, run)
                                      : run_reference(*call.op, call.attrs, in);
     });
+    if (out.size() < call.out.size())
+      fail(Code::refused, "call '", call.name, "': ", call.op->name, " gives ", out.size(),
+           " outputs; ", call.out.size(), " are wanted");
     for (size_t i = 0; i < call.out.size(); ++i)
-      if (call.out[i] != absent) values[static_cast<size_t>(call.out[i])] = std::move(out.at(i));
+      if (call.out[i] != absent) values[static_cast<size_t>(call.out[i])] = std::move(out[i]);
   }
 }
 
@@ -47,6 +50,13 @@ std::vector<Tensor> run_plainly(const BlockPtr& block, const std::vector<Tensor>
   std::vector<Tensor> out;
   for (ValueId id : block->outputs) out.push_back(values[static_cast<size_t>(id)]);
   return out;
+}
+
+void take_inputs(std::span<const Tensor* const> in, size_t first, std::vector<Tensor>& inputs) {
+  for (size_t i = first; i < in.size(); ++i) {
+    if (in[i] == nullptr) fail(Code::refused, "input ", i, " is missing");
+    inputs.push_back(*in[i]);
+  }
 }
 
 std::optional<std::vector<Spec>> block_specs(const Program& block,

@@ -33,6 +33,10 @@ std::vector<Tensor> run_plainly(const BlockPtr& block, const std::vector<Tensor>
 /// inputs, constants and states and gets the rest.
 void run_calls(const Program& program, std::vector<Tensor>& values, const RunBlock& run);
 
+/// Appends to `inputs` what a call is given from input `first` on; throws Code::refused when one is
+/// missing.
+void take_inputs(std::span<const Tensor* const> in, size_t first, std::vector<Tensor>& inputs);
+
 /// Types and shapes of a block's outputs; nothing where they depend on numbers.
 std::optional<std::vector<Spec>> block_specs(const Program& block, const std::vector<Spec>& inputs);
 

@@ -55,8 +55,10 @@ std::vector<Tensor> run_if(const Attrs& attrs, std::span<const Tensor* const> in
                            const RunBlock& run) {
   check_blocks(attrs, in.size());
   std::vector<Tensor> inputs;
-  for (size_t i = 1; i < in.size(); ++i) inputs.push_back(*in[i]);
-  return run(attrs.block(truth(*in[0]) ? "then" : "else"), inputs);
+  take_inputs(in, 0, inputs);
+  const bool holds = truth(inputs[0]);
+  inputs.erase(inputs.begin());
+  return run(attrs.block(holds ? "then" : "else"), inputs);
 }
 
 /// The block that gives the gradients of the captured values that are wanted: it reads them, and

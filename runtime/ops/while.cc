@@ -139,7 +139,7 @@ std::vector<Tensor> run_while(const Attrs& attrs, std::span<const Tensor* const>
   const int64_t most = has(0) ? only<int64_t>(*in[0], "trip count") : INT64_MAX;
   bool goes_on = !has(1) || only<bool>(*in[1], "condition");
   std::vector<Tensor> inputs{single<int64_t>(0), single(true)};
-  for (size_t i = 2; i < in.size(); ++i) inputs.push_back(*in[i]);
+  take_inputs(in, 2, inputs);
   std::vector<Stack> scans(loop.scans), history(loop.carried);
   size_t bytes = 0;
   int64_t round = 0;

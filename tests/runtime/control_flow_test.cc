@@ -236,6 +236,11 @@ TEST_CASE("wrong calls and wrong files with blocks are refused") {
       Catch::Contains("trip count"));
   CHECK_THAT(refused({"if", {{"then", decay()}, {"else", decay()}}, {x, x}, {}}),
              Catch::Contains("takes 5"));
+  CHECK_THAT(refused({"if", {{"then", decay()}, {"else", decay()}}, {{}, x, x, x, x, x}, {}}),
+             Catch::Contains("input 0 is missing"));
+  CHECK_THAT(
+      refused({"while", {{"body", decay()}, {"carried", int64_t{2}}}, {{}, {}, x, {}, x}, {}}),
+      Catch::Contains("input 3 is missing"));
 
   Program p;
   const Var in{&p, p.add_input("x", {DType::f64, {2}})};
