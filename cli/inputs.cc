@@ -110,8 +110,9 @@ Sample read_sample(const InputItem& item, InputKind kind, Progress& progress) {
     sample.text = item.text;
     return sample;
   }
-  const std::string bytes =
-      item.from == InputItem::From::standard_input ? standard_input() : read_file(item.name, max_input);
+  const std::string bytes = item.from == InputItem::From::standard_input
+                                ? standard_input()
+                                : read_file(item.name, max_input);
   sample.image = decode_image(bytes, item.name == "-" ? "standard input" : item.name, progress);
   return sample;
 }

@@ -24,8 +24,7 @@ struct Batch {
 /// place of that batch.
 class Ahead {
  public:
-  Ahead(size_t first, size_t count, int threads, size_t depth,
-        std::function<Batch(size_t)> make);
+  Ahead(size_t first, size_t count, int threads, size_t depth, std::function<Batch(size_t)> make);
   ~Ahead();
   Ahead(const Ahead&) = delete;
   Ahead& operator=(const Ahead&) = delete;

@@ -18,9 +18,15 @@ namespace fs = std::filesystem;
 constexpr std::string_view meta_name = "hub.position", best_prefix = "best/", now_prefix = "now/";
 
 json to_json(const Position& p) {
-  json j = {{"epoch", p.epoch},     {"batch", p.batch},           {"step", p.step},
-            {"loss_sum", p.loss_sum}, {"loss_weight", p.loss_weight}, {"seconds", p.seconds},
-            {"best_epoch", p.best_epoch}, {"worse", p.worse}, {"ended", p.ended},
+  json j = {{"epoch", p.epoch},
+            {"batch", p.batch},
+            {"step", p.step},
+            {"loss_sum", p.loss_sum},
+            {"loss_weight", p.loss_weight},
+            {"seconds", p.seconds},
+            {"best_epoch", p.best_epoch},
+            {"worse", p.worse},
+            {"ended", p.ended},
             {"train_loss", p.train_loss}};
   if (p.best) j["best"] = *p.best;
   return j;
@@ -84,8 +90,10 @@ std::string first_difference(const json& wanted, const json& found) {
   for (const auto& [key, value] : wanted.items()) {
     const json was = found.value(key, json());
     if (was == value) continue;
-    if (was.is_object() && value.is_object()) return concat(key, ": ", first_difference(value, was));
-    return concat(key, " was ", was.is_null() ? "not set" : was.dump(), ", now it is ", value.dump());
+    if (was.is_object() && value.is_object())
+      return concat(key, ": ", first_difference(value, was));
+    return concat(key, " was ", was.is_null() ? "not set" : was.dump(), ", now it is ",
+                  value.dump());
   }
   return "it has settings that this one has not";
 }
@@ -108,9 +116,9 @@ std::string Checkpoints::save(const Checkpoint& checkpoint) {
   const std::string meta =
       json{{"position", to_json(checkpoint.position)}, {"identity", identity_}}.dump();
   NamedTensors all;
-  all.emplace(meta_name, Tensor::of<uint8_t>({static_cast<int64_t>(meta.size())},
-                                             {reinterpret_cast<const uint8_t*>(meta.data()),
-                                              meta.size()}));
+  all.emplace(meta_name,
+              Tensor::of<uint8_t>({static_cast<int64_t>(meta.size())},
+                                  {reinterpret_cast<const uint8_t*>(meta.data()), meta.size()}));
   for (const auto& [name, t] : checkpoint.states) all.emplace(concat(now_prefix, name), t);
   for (const auto& [name, t] : checkpoint.best) all.emplace(concat(best_prefix, name), t);
   FileWriter writer(folder_);

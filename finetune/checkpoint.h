@@ -16,9 +16,9 @@ using json = nlohmann::json;
 
 /// Where a run stands.
 struct Position {
-  int64_t epoch = 0;         ///< from 0: the one that goes on
-  int64_t batch = 0;         ///< batches of it that are done
-  int64_t step = 0;          ///< steps that were applied
+  int64_t epoch = 0;                     ///< from 0: the one that goes on
+  int64_t batch = 0;                     ///< batches of it that are done
+  int64_t step = 0;                      ///< steps that were applied
   double loss_sum = 0, loss_weight = 0;  ///< of the epoch so far
   double seconds = 0;                    ///< spent so far
   std::optional<double> best;            ///< best metric of an epoch's end

@@ -43,8 +43,8 @@ Program cut_after(const Program& program, ValueId value) {
   const auto wanted = keep_needed(p, value);
   for (ValueId id : p.inputs) {
     if (wanted[static_cast<size_t>(id)])
-      fail(Code::unsupported, "input '", p[id].name, "' reaches the outputs past '",
-           p[value].name, "'");
+      fail(Code::unsupported, "input '", p[id].name, "' reaches the outputs past '", p[value].name,
+           "'");
   }
   p.inputs = {value};
   return p;

@@ -21,22 +21,22 @@ Tensor features_of(const TrainJob& job, const Program& backbone, const Dataset& 
       return kept;
   }
   Tensor all;
-  run_over(backbone, job.device, job.encode, data, 32, job.options.loaders,
-           [&](std::span<const Item* const> items, std::span<const Tensor> outputs) {
-             const Tensor& some = outputs[0];
-             if (some.dtype() != DType::f32 || some.shape().rank() != 2 ||
-                 some.shape()[0] != static_cast<int64_t>(items.size()))
-               fail(Code::unsupported, "the features are ", some.spec().str(),
-                    ", not one row an input");
-             const int64_t width = some.shape()[1];
-             if (!all) all = Tensor(DType::f32, {rows, width});
-             for (size_t i = 0; i < items.size(); ++i) {
-               const auto row = items[i] - data.items.data();
-               std::copy_n(some.data<float>() + static_cast<int64_t>(i) * width, width,
-                           all.data<float>() + row * width);
-             }
-           },
-           job.stop);
+  run_over(
+      backbone, job.device, job.encode, data, 32, job.options.loaders,
+      [&](std::span<const Item* const> items, std::span<const Tensor> outputs) {
+        const Tensor& some = outputs[0];
+        if (some.dtype() != DType::f32 || some.shape().rank() != 2 ||
+            some.shape()[0] != static_cast<int64_t>(items.size()))
+          fail(Code::unsupported, "the features are ", some.spec().str(), ", not one row an input");
+        const int64_t width = some.shape()[1];
+        if (!all) all = Tensor(DType::f32, {rows, width});
+        for (size_t i = 0; i < items.size(); ++i) {
+          const auto row = items[i] - data.items.data();
+          std::copy_n(some.data<float>() + static_cast<int64_t>(i) * width, width,
+                      all.data<float>() + row * width);
+        }
+      },
+      job.stop);
   if (path.empty() || !all) return all;
   write_file(path, write_npy(all));
   return read_npy(MappedFile::open(path));

@@ -117,9 +117,8 @@ class MultiLabel final : public Objective {
     Tensor t(DType::f32, {static_cast<int64_t>(items.size()), static_cast<int64_t>(n)});
     const auto hot = one_hot(items, n);
     const double smooth = options_.label_smoothing;
-    std::transform(hot.begin(), hot.end(), t.data<float>(), [&](uint8_t h) {
-      return static_cast<float>(h * (1 - smooth) + smooth / 2);
-    });
+    std::transform(hot.begin(), hot.end(), t.data<float>(),
+                   [&](uint8_t h) { return static_cast<float>(h * (1 - smooth) + smooth / 2); });
     weight = static_cast<double>(items.size());
     return {t};
   }
@@ -196,8 +195,8 @@ Var norm_input(Program& program) {
 }
 
 Var divided_sum(Program& program, Var losses) {
-  return apply("div", {apply("reduce_sum", {losses}, {{"keepdims", int64_t{0}}}),
-                       norm_input(program)});
+  return apply("div",
+               {apply("reduce_sum", {losses}, {{"keepdims", int64_t{0}}}), norm_input(program)});
 }
 
 std::unique_ptr<Objective> class_objective(ObjectiveOptions options) {

@@ -11,8 +11,7 @@ namespace hub {
 
 void TrainOptions::check() const {
   const auto whole = [](std::string_view what, int64_t v, int64_t least, int64_t most) {
-    if (v < least || v > most)
-      fail(Code::usage, what, " is ", v, ", wanted ", least, " to ", most);
+    if (v < least || v > most) fail(Code::usage, what, " is ", v, ", wanted ", least, " to ", most);
   };
   const auto real = [](std::string_view what, double v, double least, double most) {
     if (!(v >= least && v <= most))

@@ -21,10 +21,10 @@ struct TrainOptions {
   /// pairs beside the products, and the head; gradual: from the head down, one block more each
   /// epoch (ULMFiT).
   std::string strategy = "full";
-  std::string freeze;        ///< parameters whose name contains one of these (by commas) stay
-  bool norm_train = true;    ///< batch norms use and learn the statistics of the batch
-  double layer_factor = 1;   ///< discriminative rates: each of `blocks` lower blocks learns slower
-  int blocks = 3;            ///< by so much (2.6 in ULMFiT)
+  std::string freeze;       ///< parameters whose name contains one of these (by commas) stay
+  bool norm_train = true;   ///< batch norms use and learn the statistics of the batch
+  double layer_factor = 1;  ///< discriminative rates: each of `blocks` lower blocks learns slower
+  int blocks = 3;           ///< by so much (2.6 in ULMFiT)
   int lora_rank = 8;
   OptimizerOptions optimizer;
   Schedule schedule{.kind = "linear", .warmup = 0.1};
@@ -36,10 +36,10 @@ struct TrainOptions {
   int accumulate = 1;   ///< batches a step
   uint64_t seed = 1;
   bool shuffle = true;
-  double time_budget = 0;  ///< seconds; 0: none
-  int early_stop = 0;      ///< epochs without a better metric; 0: never
-  double min_delta = 0;    ///< what counts as better
-  bool recompute = false;  ///< activations are computed again on the way back, for less memory
+  double time_budget = 0;    ///< seconds; 0: none
+  int early_stop = 0;        ///< epochs without a better metric; 0: never
+  double min_delta = 0;      ///< what counts as better
+  bool recompute = false;    ///< activations are computed again on the way back, for less memory
   int checkpoint_every = 0;  ///< steps; 0: at the end of each epoch
   int loaders = 2;           ///< threads that prepare batches ahead of the step
 

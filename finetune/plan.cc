@@ -22,14 +22,14 @@ bool texts(const std::string& task) {
 std::string only_network(const Manifest& base) {
   if (base.networks.contains("main")) return "main";
   if (base.networks.size() == 1) return base.networks.begin()->first;
-  fail(Code::unsupported, base.id(), " has several networks and none is called 'main': it cannot "
+  fail(Code::unsupported, base.id(),
+       " has several networks and none is called 'main': it cannot "
        "be fine-tuned");
 }
 
 /// A network over the characters of a text, as LAC's.
 bool characters(const Manifest& base) {
-  return base.task == "lexical-analysis" ||
-         base.preprocess.value("tokenizer", "") == "characters";
+  return base.task == "lexical-analysis" || base.preprocess.value("tokenizer", "") == "characters";
 }
 
 /// Its features are those of its CRF, which is a new one.
@@ -41,8 +41,11 @@ TunePlan plan_characters(const Manifest& base, const std::string& task,
   TunePlan plan;
   plan.task = "sequence-labelling";
   plan.network = only_network(base);
-  plan.head = Head{.kind = "tags", .features = {}, .pool = "none",
-                   .outputs = static_cast<int64_t>(classes.size()), .crf = true};
+  plan.head = Head{.kind = "tags",
+                   .features = {},
+                   .pool = "none",
+                   .outputs = static_cast<int64_t>(classes.size()),
+                   .crf = true};
   for (const char* key : {"words", "q2b"}) plan.preprocess[key] = base.preprocess.at(key);
   plan.preprocess["tokenizer"] = "characters";
   plan.postprocess = {{"labels", "labels.txt"}};
@@ -53,8 +56,11 @@ TunePlan plan_characters(const Manifest& base, const std::string& task,
 
 Head embedding_head(const Manifest& base) {
   Fields finetune(base.finetune, base.id() + ": finetune");
-  Head head{.kind = "embedding", .features = finetune.text("features", ""), .pool = "mean",
-            .outputs = 1, .crf = false};
+  Head head{.kind = "embedding",
+            .features = finetune.text("features", ""),
+            .pool = "mean",
+            .outputs = 1,
+            .crf = false};
   finetune.done();
   return head;
 }

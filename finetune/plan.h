@@ -13,10 +13,10 @@
 namespace hub {
 
 struct TunePlan {
-  std::string task;     ///< of the module that is made
-  std::string network;  ///< of the base: the one that trains
-  std::optional<Head> head;  ///< behind its features, in training
-  bool keep_head = true;     ///< the module that is made has it too
+  std::string task;                  ///< of the module that is made
+  std::string network;               ///< of the base: the one that trains
+  std::optional<Head> head;          ///< behind its features, in training
+  bool keep_head = true;             ///< the module that is made has it too
   json preprocess = json::object();  ///< empty: as of the base
   json postprocess = json::object();
   std::vector<std::string> labels;  ///< written to labels.txt when not empty

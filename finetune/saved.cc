@@ -232,8 +232,7 @@ std::string wanted_of(const Item& item, const std::string& task,
 
 std::string got_of(const json& output) {
   if (output.is_array() && !output.empty() && output[0].contains("label"))
-    return concat(output[0]["label"].get<std::string>(), " ",
-                  output[0].value("score", 0.0));
+    return concat(output[0]["label"].get<std::string>(), " ", output[0].value("score", 0.0));
   if (output.contains("words")) {
     std::string text;
     for (const json& word : output["words"])
@@ -241,7 +240,8 @@ std::string got_of(const json& output) {
                      word["tag"].get<std::string>());
     return text;
   }
-  if (output.contains("similarity")) return concat("similarity ", output["similarity"].get<double>());
+  if (output.contains("similarity"))
+    return concat("similarity ", output["similarity"].get<double>());
   if (output.contains("answer")) return output["answer"].get<std::string>();
   return output.dump().substr(0, 200);
 }
@@ -275,10 +275,10 @@ std::vector<WorstCase> worst_cases(const Hardest& hardest, const std::vector<std
       const int side = 160;
       const int longer = std::max(sample.image.width, sample.image.height);
       const auto scaled = [&](int v) { return std::max(1, v * side / longer); };
-      w.picture = encode_png(longer <= side ? sample.image
-                                            : resize_pillow(sample.image, scaled(sample.image.width),
-                                                            scaled(sample.image.height),
-                                                            Filter::bilinear));
+      w.picture =
+          encode_png(longer <= side ? sample.image
+                                    : resize_pillow(sample.image, scaled(sample.image.width),
+                                                    scaled(sample.image.height), Filter::bilinear));
     }
     worst.push_back(std::move(w));
   }

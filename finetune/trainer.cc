@@ -18,7 +18,9 @@ namespace hub {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+double since(Clock::time_point t) {
+  return std::chrono::duration<double>(Clock::now() - t).count();
+}
 
 /// A Beta(a, a) number by Jöhnk's method.
 double beta(double a, Random& random) {
@@ -48,11 +50,12 @@ void check_inputs(std::span<const Item* const> items, const std::vector<Tensor>&
   for (const Tensor& t : inputs) {
     if (t.dtype() != DType::f32 || t.numel() == 0 || t.shape().rank() == 0) continue;
     const auto values = t.values<float>();
-    const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    const auto bad =
+        std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
     if (bad == values.end()) continue;
     const int64_t row = (bad - values.begin()) / (t.numel() / t.shape()[0]);
-    fail(Code::numeric, items[static_cast<size_t>(row) % items.size()]->source, ": a number of its input is ",
-         *bad, "; nothing was done with it");
+    fail(Code::numeric, items[static_cast<size_t>(row) % items.size()]->source,
+         ": a number of its input is ", *bad, "; nothing was done with it");
   }
 }
 
@@ -155,8 +158,7 @@ class Run {
       Vars outputs;
       for (ValueId id : job_.network.outputs) outputs.push_back({&p, id});
       const Var loss = job_.objective->loss(p, outputs);
-      const auto step =
-          append_step(p, loss, *states_, o_.optimizer, trains, factor, kind);
+      const auto step = append_step(p, loss, *states_, o_.optimizer, trains, factor, kind);
       p.outputs = {loss.id, step.squares.id};
       trained_ = step.names;
       session = std::make_unique<Session>(
@@ -167,7 +169,8 @@ class Run {
     if (loaded_ && at_.step > 0 && (o_.strategy != "gradual" || at_.batch > 0)) {
       for (const auto& [name, t] : *states_)
         if (!loaded_->contains(name))
-          fail(Code::refused, "the checkpoint lacks '", name, "', which this run trains; start anew "
+          fail(Code::refused, "the checkpoint lacks '", name,
+               "', which this run trains; start anew "
                "without --resume");
     }
     loaded_.reset();
@@ -229,8 +232,7 @@ class Run {
         step(group);
         if (o_.time_budget > 0 && seconds() >= o_.time_budget) ended_ = "time-budget";
         if (stopped()) ended_ = "stopped";
-        if (ended_ == "stopped" ||
-            (o_.checkpoint_every > 0 && at_.step % o_.checkpoint_every == 0))
+        if (ended_ == "stopped" || (o_.checkpoint_every > 0 && at_.step % o_.checkpoint_every == 0))
           save();
       }
     }
@@ -274,8 +276,7 @@ class Run {
     if (job_.listener == nullptr) return;
     double square = 0;
     for (float s : out[1].values<float>()) square += s;
-    const double left =
-        static_cast<double>(steps_an_epoch_ * o_.epochs - at_.step) * pace_;
+    const double left = static_cast<double>(steps_an_epoch_ * o_.epochs - at_.step) * pace_;
     const double budget = o_.time_budget > 0 ? std::max(0.0, o_.time_budget - at_.seconds) : left;
     job_.listener->step({at_.epoch, at_.batch, batches_, at_.step, loss,
                          at_.loss_sum / at_.loss_weight, rate, std::sqrt(square), at_.seconds,
@@ -294,7 +295,8 @@ class Run {
     }
     if (!std::isfinite(loss))
       fail(Code::numeric, "step ", at_.step + 1, ": the loss is ", loss,
-           "; the step was not applied", job_.work.empty() ? "" : ", the last checkpoint is as it was");
+           "; the step was not applied",
+           job_.work.empty() ? "" : ", the last checkpoint is as it was");
   }
 
   Metrics evaluate(const NamedTensors& tensors, Hardest* hardest = nullptr) const {
@@ -346,7 +348,8 @@ class Run {
       if (t.dtype() != DType::f32) continue;
       for (float v : t.values<float>())
         if (!std::isfinite(v))
-          fail(Code::numeric, "after step ", at_.step, " '", name, "' is not finite; this is not "
+          fail(Code::numeric, "after step ", at_.step, " '", name,
+               "' is not finite; this is not "
                "saved, the last checkpoint is as it was. A lower learning rate or clipping helps");
     }
     const std::string path = checkpoints_->save({at_, *states_, best_});
@@ -388,12 +391,15 @@ Metrics measured(const Program& network, const std::string& device, const Encode
   constexpr size_t most = 100;
   const auto measure = objective.measure();
   Hardest all;
-  run_over(network, device, encode, data, 32, loaders, [&](auto items, auto outputs) {
-    measure->add(items, outputs);
-    if (hardest == nullptr) return;
-    const auto bad = objective.badness(items, outputs);
-    for (size_t i = 0; i < bad.size(); ++i) all.emplace_back(bad[i], items[i]);
-  }, stop);
+  run_over(
+      network, device, encode, data, 32, loaders,
+      [&](auto items, auto outputs) {
+        measure->add(items, outputs);
+        if (hardest == nullptr) return;
+        const auto bad = objective.badness(items, outputs);
+        for (size_t i = 0; i < bad.size(); ++i) all.emplace_back(bad[i], items[i]);
+      },
+      stop);
   if (hardest != nullptr) {
     std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
@@ -433,8 +439,8 @@ void run_over(
 
 TrainResult train(const TrainJob& job) {
   job.options.check();
-  const bool once = job.options.strategy == "head" && job.options.augment.empty() &&
-                    job.options.mixup == 0;
+  const bool once =
+      job.options.strategy == "head" && job.options.augment.empty() && job.options.mixup == 0;
   if (once) {
     std::optional<FeatureJob> features;
     try {

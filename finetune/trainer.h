@@ -20,14 +20,14 @@ struct TrainListener {
   virtual ~TrainListener() = default;
   struct Step {
     int64_t epoch, batch, batches, step;
-    double loss;  ///< of this step
+    double loss;       ///< of this step
     double mean_loss;  ///< of the epoch so far
     double rate, gradient_norm, seconds, rows_per_second;
     double seconds_left;
   };
   virtual void step(const Step&) {}
-  virtual void evaluated(int64_t /*epoch*/, int64_t /*step*/, double /*train_loss*/,
-                         const Metrics&, bool /*best*/) {}
+  virtual void evaluated(int64_t /*epoch*/, int64_t /*step*/, double /*train_loss*/, const Metrics&,
+                         bool /*best*/) {}
   virtual void checkpointed(int64_t /*step*/, const std::string& /*path*/) {}
   virtual void note(std::string_view) {}
 };
@@ -36,11 +36,11 @@ struct TrainListener {
 using Hardest = std::vector<std::pair<double, const Item*>>;
 
 /// Turns items into the network's inputs. Called from several threads.
-using Encode = std::function<std::vector<Tensor>(std::span<const Item* const> items,
-                                                 uint64_t epoch, bool training)>;
+using Encode = std::function<std::vector<Tensor>(std::span<const Item* const> items, uint64_t epoch,
+                                                 bool training)>;
 
 struct TrainJob {
-  Program network;  ///< as adapt() leaves it: all parameters constants
+  Program network;               ///< as adapt() leaves it: all parameters constants
   std::vector<ValueId> outputs;  ///< of the network: what the objective reads
   const Objective* objective = nullptr;
   Encode encode;
@@ -60,13 +60,13 @@ struct TrainResult {
   NamedTensors tuned;  ///< what differs from the network: parameters, statistics, the head
   Metrics metrics;     ///< of the best epoch, on the validation rows
   Position position;
-  Hardest hardest;     ///< validation rows that are furthest off, at most 100
+  Hardest hardest;    ///< validation rows that are furthest off, at most 100
   std::string ended;  ///< "finished", "early-stop", "time-budget", "stopped"
   double train_loss = 0;
 };
 
-/// Throws Code::numeric, naming the tensor, when a loss or gradient is not a number: the step is not
-/// applied and the last checkpoint is as it was.
+/// Throws Code::numeric, naming the tensor, when a loss or gradient is not a number: the step is
+/// not applied and the last checkpoint is as it was.
 TrainResult train(const TrainJob& job);
 
 /// The network with `tuned` in place of its constants of the same names.
@@ -81,9 +81,10 @@ Metrics measured(const Program& network, const std::string& device, const Encode
                  Hardest* hardest = nullptr, const std::atomic<int>* stop = nullptr);
 
 /// Runs a network over a data set in batches of `batch` rows.
-void run_over(const Program& network, const std::string& device, const Encode& encode,
-              const Dataset& data, size_t batch, int loaders,
-              const std::function<void(std::span<const Item* const>, std::span<const Tensor>)>& each,
-              const std::atomic<int>* stop = nullptr);
+void run_over(
+    const Program& network, const std::string& device, const Encode& encode, const Dataset& data,
+    size_t batch, int loaders,
+    const std::function<void(std::span<const Item* const>, std::span<const Tensor>)>& each,
+    const std::atomic<int>* stop = nullptr);
 
 }  // namespace hub

@@ -111,8 +111,7 @@ std::vector<float> class_weights(const std::string& words, const Dataset& train)
     if (text.empty() || *end != 0 || !(weights.back() >= 0))
       fail(Code::usage, "class weight '", printable(text), "' is no number");
   }
-  if (weights.size() != n)
-    fail(Code::usage, weights.size(), " class weights for ", n, " classes");
+  if (weights.size() != n) fail(Code::usage, weights.size(), " class weights for ", n, " classes");
   return weights;
 }
 
@@ -182,8 +181,8 @@ struct Tuner::Impl {
       std::vector<Sample> samples = samples_of(items, plan, kind);
       if (training && !augment.empty() && kind == InputKind::image) {
         for (size_t i = 0; i < items.size(); ++i)
-          samples[i].image = augmented(samples[i].image, augment,
-                                       Random(seed, epoch, items[i] - first, 0xa06U));
+          samples[i].image =
+              augmented(samples[i].image, augment, Random(seed, epoch, items[i] - first, 0xa06U));
       }
       return task.encode(samples);
     };
@@ -236,7 +235,8 @@ const TrainResult& Tuner::fit(const Splits& splits, TrainOptions options) {
                        splits.train.classes, s.options.crf);
   s.train = std::move(options);
   if (!s.plan.keep_head && s.train.strategy == "head")
-    fail(Code::usage, "a module for ", s.plan.task, " has no head of its own to train; use the "
+    fail(Code::usage, "a module for ", s.plan.task,
+         " has no head of its own to train; use the "
          "strategies full, gradual or lora");
   s.draft = std::make_unique<Draft>(s.base, s.plan, s.name, s.version, s.options.device);
   Task& task = s.draft->module().task();
@@ -337,8 +337,8 @@ Installed Tuner::save(Hub& hub) {
 Installed Tuner::save(const std::string& name) {
   module();
   if (!impl_->hub)
-    fail(Code::usage, "the base was not loaded by name; save to a Hub instead of '", printable(name),
-         "'");
+    fail(Code::usage, "the base was not loaded by name; save to a Hub instead of '",
+         printable(name), "'");
   const Request request = Request::parse(name);
   impl_->name = request.name.str();
   impl_->version = request.version ? request.version->str() : "1.0.0";
@@ -371,8 +371,8 @@ EvalResult evaluate_module(Module& module, const Dataset& data, size_t worst) {
       fail(Code::usage, "the data has the class '", printable(name), "', which ",
            module.manifest().id(), " does not know; it knows ",
            one_of({plan.labels.begin(),
-                   plan.labels.begin() + static_cast<std::ptrdiff_t>(
-                                             std::min<size_t>(plan.labels.size(), 20))}));
+                   plan.labels.begin() +
+                       static_cast<std::ptrdiff_t>(std::min<size_t>(plan.labels.size(), 20))}));
     index.push_back(static_cast<int32_t>(it - plan.labels.begin()));
   }
   Dataset renamed = data;
@@ -406,8 +406,7 @@ ReportData Tuner::report(size_t worst) {
   if (!s.options.work.empty()) data.charts = charts_of_run(s.options.work + "/run.jsonl");
   data.measured_on = concat("validation set, ", s.splits.validation.items.size(), " rows");
   data.metrics = s.result.metrics;
-  data.worst =
-      worst_cases(s.result.hardest, s.splits.train.classes, s.draft->module(), worst);
+  data.worst = worst_cases(s.result.hardest, s.splits.train.classes, s.draft->module(), worst);
   data.warnings = s.splits.train.warnings;
   return data;
 }

@@ -82,7 +82,8 @@ Installed Hub::add(const Manifest& manifest, const std::map<RelPath, std::string
   cache.catalog().require_writable();
   if (const auto row = cache.catalog().row(manifest.name, manifest.version);
       row && row->manifest != manifest.text) {
-    fail(Code::refused, manifest.id(), " is in the cache with another content; choose another "
+    fail(Code::refused, manifest.id(),
+         " is in the cache with another content; choose another "
          "version, or uninstall that one");
   }
   Stamps checked;

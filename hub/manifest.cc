@@ -92,7 +92,8 @@ void read_examples(const json& list, Manifest& manifest) {
     }
     input.done();
     const double tolerance = f.number("tolerance", 1e-4);
-    if (!(tolerance >= 0)) f.refuse("tolerance", concat("is ", tolerance, "; at least 0 is wanted"));
+    if (!(tolerance >= 0))
+      f.refuse("tolerance", concat("is ", tolerance, "; at least 0 is wanted"));
     manifest.examples.push_back({f.object("input"), f.any("output"), tolerance});
     f.done();
   }

@@ -56,7 +56,8 @@ void replace(Program& program, const std::string& name, const Tensor& tensor) {
 /// constant + b a in place of the constant, computed first of all.
 void add_lora(Program& program, const std::string& name, const Tensor& a, const Tensor& b) {
   const ValueId id = program.find(name);
-  const bool there = id != absent && program[id].constant && program[id].constant.shape().rank() == 2;
+  const bool there =
+      id != absent && program[id].constant && program[id].constant.shape().rank() == 2;
   if (!there) fail(Code::refused, "'", printable(name), ".lora_a' has no matrix to be added to");
   const Shape& w = program[id].constant.shape();
   if (a.shape().rank() != 2 || b.shape().rank() != 2 || a.shape()[1] != w[1] ||
@@ -184,7 +185,8 @@ class HeadBuilder {
 
   Var mask() {
     const ValueId id = program_.find("attention_mask");
-    if (id == absent) fail(Code::unsupported, "the network has no input 'attention_mask' to pool by");
+    if (id == absent)
+      fail(Code::unsupported, "the network has no input 'attention_mask' to pool by");
     return apply("cast", {Var{&program_, id}}, {{"to", "float32"}});
   }
 
@@ -193,7 +195,8 @@ class HeadBuilder {
       return apply("gather", {hidden, constant(program_, Tensor::ints({0}).reshaped({}))},
                    {{"axis", int64_t{1}}});
     }
-    const Var one = constant(program_, Tensor::ints({1})), last = constant(program_, Tensor::ints({-1}));
+    const Var one = constant(program_, Tensor::ints({1})),
+              last = constant(program_, Tensor::ints({-1}));
     const Var m = mask();
     const Var sum = apply("reduce_sum", {mul(hidden, apply("unsqueeze", {m, last})), one},
                           {{"keepdims", int64_t{0}}});
@@ -209,8 +212,8 @@ class HeadBuilder {
   Var masked(Var logits) {
     const Var last = constant(program_, Tensor::ints({-1}));
     const Var gone = apply("sub", {mask(), constant(program_, Tensor::scalar(1))});
-    return add(logits, apply("unsqueeze",
-                             {mul(gone, constant(program_, Tensor::scalar(1e4F))), last}));
+    return add(logits,
+               apply("unsqueeze", {mul(gone, constant(program_, Tensor::scalar(1e4F))), last}));
   }
 
   Var sequence_offsets() {

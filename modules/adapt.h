@@ -32,10 +32,10 @@ std::optional<Head> read_head(const json& head, const std::string& where);
 json to_json(const Head& head);
 
 /// Makes the program end in the head. Tensors of `tuned` take the place of the constants of their
-/// name; "X.lora_a" [r, cols] and "X.lora_b" [rows, r] add their product to constant X [rows, cols];
-/// "head.weight" [outputs, features], "head.bias" and "head.transitions" fill the head. Where
-/// `tuned` lacks the head it is made: uniform in ±1/sqrt(features) from `seed`. Throws Code::refused
-/// naming a tensor that does not fit.
+/// name; "X.lora_a" [r, cols] and "X.lora_b" [rows, r] add their product to constant X [rows,
+/// cols]; "head.weight" [outputs, features], "head.bias" and "head.transitions" fill the head.
+/// Where `tuned` lacks the head it is made: uniform in ±1/sqrt(features) from `seed`. Throws
+/// Code::refused naming a tensor that does not fit.
 void adapt(Program& program, const std::optional<Head>& head, const NamedTensors& tuned,
            uint64_t seed = 0);
 

@@ -49,8 +49,7 @@ json best_labels(const std::vector<std::string>& labels, std::span<const float> 
       [&](size_t a, size_t b) { return values[a] != values[b] ? values[a] > values[b] : a < b; });
   json rows = json::array();
   for (size_t i : std::span(order).first(count)) {
-    rows.push_back(
-        {{"label", labels[i]}, {"index", i}, {"score", static_cast<float>(values[i])}});
+    rows.push_back({{"label", labels[i]}, {"index", i}, {"score", static_cast<float>(values[i])}});
   }
   return rows;
 }

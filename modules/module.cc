@@ -102,7 +102,8 @@ Session& Module::network(const std::string& name) {
     options.pack_file = concat(installed_.plans, "/", RelPath::parse(name + ".plan").str());
   }
   if (const auto it = given_.find(name); it != given_.end())
-    return sessions_.emplace(name, Session(it->second, {.device = device_, .pack_file = {}, .states = {}}))
+    return sessions_
+        .emplace(name, Session(it->second, {.device = device_, .pack_file = {}, .states = {}}))
         .first->second;
   std::unique_ptr<Session> session;
   if (!options.pack_file.empty()) session = Session::load(options);

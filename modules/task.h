@@ -22,9 +22,9 @@ using json = nlohmann::json;
 struct Sample {
   std::string
       name;  ///< as the user gave it: a path or the text itself; "input" of the output contract
-  std::string text;  ///< of text tasks
-  Image image;       ///< of picture tasks
-  std::string text_b = {};  ///< the second text of a pair; the question to a text
+  std::string text;                      ///< of text tasks
+  Image image;                           ///< of picture tasks
+  std::string text_b = {};               ///< the second text of a pair; the question to a text
   std::vector<std::string> tokens = {};  ///< of tagged data: the parts of `text` that are tagged,
                                          ///< in order; empty: the task finds them
 };
@@ -52,10 +52,11 @@ class Task {
   /// Code::unsupported for tasks that do not train; so does decode.
   virtual std::vector<Tensor> encode(std::span<const Sample> samples);
   /// The "output" of each sample from what the network gave for encode(samples).
-  virtual std::vector<json> decode(std::span<const Sample> samples,
-                                   std::span<const Tensor> outputs, const RunOptions& options);
-  /// The tokens of encode's rows, first and last, in which code points [start, end) of the text lie;
-  /// {0, 0} for no answer (start < 0), {-1, -1} where the text was cut before it. Tasks of spans.
+  virtual std::vector<json> decode(std::span<const Sample> samples, std::span<const Tensor> outputs,
+                                   const RunOptions& options);
+  /// The tokens of encode's rows, first and last, in which code points [start, end) of the text
+  /// lie; {0, 0} for no answer (start < 0), {-1, -1} where the text was cut before it. Tasks of
+  /// spans.
   virtual std::pair<int64_t, int64_t> locate(const Sample& sample, int64_t start, int64_t end);
   /// The picture with the result drawn on it; pictures only.
   virtual Image draw(const Sample& sample, const json& output) const;

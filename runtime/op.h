@@ -78,7 +78,7 @@ struct OpDef {
   /// The gradient, written in operators (grad.h). Null: none flows, because the outputs are not
   /// floats, or for the reason in no_grad.
   void (*grad)(Grad&) = nullptr;
-  std::string_view no_grad = {};  ///< why an operator on floats has no gradient
+  std::string_view no_grad = {};   ///< why an operator on floats has no gradient
   std::vector<int> in_place = {};  ///< output k may lie over input in_place[k]: `forward` reads an
                                    ///< element before it writes it
   unsigned settings = 0;  ///< bit i: float input i is a setting (a bound, a scale): no gradient

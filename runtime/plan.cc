@@ -60,7 +60,7 @@ struct Slot {
   LayoutPtr layout;
   const void* fixed = nullptr;  ///< constants and states: where they are
   bool state = false;
-  int root = -1;                ///< the slot whose memory it is, when it is an alias
+  int root = -1;  ///< the slot whose memory it is, when it is an alias
   int first = forever, last = -1;
   size_t bytes = 0;
 };

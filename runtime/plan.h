@@ -39,7 +39,8 @@ class Plan {
  public:
   /// `program` is specialised already; its constants are shared. Throws Code::refused when the
   /// arena would pass the machine's memory.
-  /// Plans of one session never run at the same time: they lie in one memory. `states` holds the numbers of program.states, in order, where the plan reads and writes them.
+  /// Plans of one session never run at the same time: they lie in one memory. `states` holds the
+  /// numbers of program.states, in order, where the plan reads and writes them.
   Plan(const Program& program, const std::vector<Spec>& specs, Device& device, Packs& packs,
        const std::vector<Tensor>& states, std::shared_ptr<void>& arena);
 

@@ -48,7 +48,7 @@ struct Session::Impl {
   Device* device = nullptr;
   Packs packs;
   std::shared_ptr<void> arena;
-  std::vector<Tensor> states;  ///< of program.states, in order
+  std::vector<Tensor> states;    ///< of program.states, in order
   std::optional<Blocks> blocks;  ///< of calls that are run one by one
   std::mutex mutex;
   struct Kept {

@@ -44,7 +44,6 @@ class Tape {
 };
 
 /// Runs one call on a device: plain tensors in and out.
-std::vector<Tensor> run_call(Device& device, const OpCall& call,
-                             std::span<const Tensor* const> in);
+std::vector<Tensor> run_call(Device& device, const OpCall& call, std::span<const Tensor* const> in);
 
 }  // namespace hub

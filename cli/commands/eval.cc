@@ -10,9 +10,8 @@ namespace {
 
 int run(const Args& args, Context& context) {
   Hub hub(context.settings(), context.terminal);
-  const auto module =
-      Module::open(hub.need(Request::parse(args.text("module"))), context.terminal,
-                   args.text("--device"));
+  const auto module = Module::open(hub.need(Request::parse(args.text("module"))), context.terminal,
+                                   args.text("--device"));
   DataOptions options = data_options(args);
   options.validation = 0;
   options.test = 0;
@@ -20,9 +19,9 @@ int run(const Args& args, Context& context) {
   const Splits splits = read_data(args.text("--data"), options);
   for (const std::string& note : splits.notes) context.terminal.note(note);
   const std::string split = args.text("--split");
-  const Dataset& data = split == "train"        ? splits.train
-                        : split == "validation" ? splits.validation
-                        : split == "test"       ? splits.test
+  const Dataset& data = split == "train"                   ? splits.train
+                        : split == "validation"            ? splits.validation
+                        : split == "test"                  ? splits.test
                         : !splits.test.items.empty()       ? splits.test
                         : !splits.validation.items.empty() ? splits.validation
                                                            : splits.train;
@@ -35,7 +34,8 @@ int run(const Args& args, Context& context) {
     line["rows"] = data.items.size();
     json worst = json::array();
     for (const WorstCase& w : result.worst)
-      worst.push_back({{"source", w.source}, {"wanted", w.wanted}, {"got", w.got}, {"loss", w.loss}});
+      worst.push_back(
+          {{"source", w.source}, {"wanted", w.wanted}, {"got", w.got}, {"loss", w.loss}});
     if (!worst.empty()) line["worst"] = worst;
     context.terminal.print(json_line(line));
     return 0;
@@ -51,8 +51,7 @@ int run(const Args& args, Context& context) {
 }  // namespace
 
 extern const Command eval_command{
-    "eval",
-    "Measures a module on data with known answers",
+    "eval", "Measures a module on data with known answers",
     "Labels are matched by name. Of data with splits of its own the test rows are taken, else the "
     "validation rows, else all.",
     with_data_arguments({{"module", "text", "name or name@version", "", true},

@@ -16,8 +16,7 @@ int run(const Args& args, Context& context) {
   const Installed base = hub.need(Request::parse(args.text("module")));
   const Request name = Request::parse(
       args.text("--save").empty() ? base.manifest.name.str() + "-tuned" : args.text("--save"));
-  const std::string id =
-      concat(name.name.str(), "-", name.version ? name.version->str() : "1.0.0");
+  const std::string id = concat(name.name.str(), "-", name.version ? name.version->str() : "1.0.0");
 
   const Splits splits = read_data(args.text("--data"), data_options(args));
   context.terminal.note(splits.found);
@@ -31,8 +30,8 @@ int run(const Args& args, Context& context) {
   how.name = name.str();
   how.crf = args.flag("--crf");
   how.device = args.text("--device");
-  how.work = args.text("--work").empty() ? concat(settings.home, "/finetune/", id)
-                                         : args.text("--work");
+  how.work =
+      args.text("--work").empty() ? concat(settings.home, "/finetune/", id) : args.text("--work");
   how.features = settings.home + "/features";
   how.resume = args.flag("--resume");
   how.stop = signals.flag();
@@ -73,8 +72,7 @@ int run(const Args& args, Context& context) {
 }  // namespace
 
 extern const Command finetune_command{
-    "finetune",
-    "Trains a module on your data and saves the result as a module of its own",
+    "finetune", "Trains a module on your data and saves the result as a module of its own",
     "Data: a folder of classes, list files, CSV, TSV, JSONL, CoNLL or IDX; 'hub data check' says "
     "what it would be taken for. SIGTERM saves a checkpoint and exits with 143; --resume goes on "
     "from there, to the same numbers as a run that was never stopped.",
@@ -86,7 +84,7 @@ extern const Command finetune_command{
          {"--crf", "flag", "sequence labelling: choose the tags of a text together"},
          {"--resume", "flag", "go on from the newest checkpoint in the work folder"},
          {"--device", "text", "cpu or reference", "cpu"},
-                         {"--json", "flag", "one JSON object"}})),
+         {"--json", "flag", "one JSON object"}})),
     run};
 
 }  // namespace hub

@@ -18,8 +18,8 @@ double cosine(double from, double to, double t) {
 
 void Schedule::check() const {
   if (kind == "range" && end > 0 && end < 1) return;
-  const std::vector<std::string> kinds = {"constant",   "step",       "polynomial", "linear",
-                                          "cosine",     "triangular", "one-cycle"};
+  const std::vector<std::string> kinds = {"constant", "step",       "polynomial", "linear",
+                                          "cosine",   "triangular", "one-cycle"};
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
     fail(Code::usage, "schedule '", kind, "'; wanted ", one_of(kinds));
   if (!(warmup >= 0 && warmup < 1)) fail(Code::usage, "warm-up is ", warmup, ", wanted 0 to 1");
@@ -50,8 +50,8 @@ double Schedule::at(long step, long total) const {
   if (kind == "polynomial") return end + (1 - end) * std::pow(1 - t, power);
   if (kind == "cosine") return cosine(1, end, t);
   if (kind == "step") {
-    const auto passed = std::count_if(boundaries.begin(), boundaries.end(),
-                                      [&](double b) { return s >= b * n; });
+    const auto passed =
+        std::count_if(boundaries.begin(), boundaries.end(), [&](double b) { return s >= b * n; });
     return std::pow(factor, static_cast<double>(passed));
   }
   return 1;

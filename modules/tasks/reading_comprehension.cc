@@ -10,12 +10,11 @@
 #include "base/text.h"
 #include "hub/fields.h"
 #include "modules/bert_text.h"
-#include "modules/text_encoder.h"
+#include "modules/text_task.h"
 
 namespace hub {
 namespace {
 
-constexpr size_t most_rows = 32;
 constexpr size_t longest_answer = 30;  ///< tokens
 
 /// One question with its text as tokens.
@@ -26,14 +25,11 @@ struct Reading {
   size_t words = 0, read = 0;   ///< of the text: there are, and the network sees
 };
 
-class ReadingComprehension final : public Task {
+class ReadingComprehension final : public TextTask {
  public:
-  explicit ReadingComprehension(Module& module) : module_(module), encoder_(module) {
+  explicit ReadingComprehension(Module& module) : TextTask(module) {
     Fields(module.manifest().postprocess, module.manifest().id() + ": postprocess").done();
   }
-
-  InputKind input() const override { return InputKind::text; }
-  size_t batch() const override { return most_rows; }
 
   std::vector<Tensor> encode(std::span<const Sample> samples) override {
     std::vector<std::vector<int64_t>> texts;
@@ -65,19 +61,12 @@ class ReadingComprehension final : public Task {
   }
 
   std::vector<json> predict(std::span<const Sample> samples, const RunOptions& options) override {
-    std::vector<json> all;
-    while (!samples.empty()) {
-      const auto some = samples.first(std::min(most_rows, samples.size()));
-      samples = samples.subspan(some.size());
-      for (const Sample& sample : some) {
-        if (trim(sample.text_b).empty())
-          fail(Code::usage, "'", printable(sample.name.substr(0, 60)),
-               "': reading comprehension wants a text and a question");
-      }
-      const auto outputs = module_.network("main").run(encode(some));
-      for (json& result : decode(some, outputs, options)) all.push_back(std::move(result));
+    for (const Sample& sample : samples) {
+      if (trim(sample.text_b).empty())
+        fail(Code::usage, "'", printable(sample.name.substr(0, 60)),
+             "': reading comprehension wants a text and a question");
     }
-    return all;
+    return TextTask::predict(samples, options);
   }
 
   std::pair<int64_t, int64_t> locate(const Sample& sample, int64_t start, int64_t end) override {
@@ -150,9 +139,6 @@ class ReadingComprehension final : public Task {
     const std::string_view text = part_of(sample.text, code_point_ends(sample.text), span);
     return {{"answer", text}, {"start", span.start}, {"end", span.end}, {"score", best}};
   }
-
-  Module& module_;
-  TextEncoder encoder_;
 };
 
 }  // namespace

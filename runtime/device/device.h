@@ -44,12 +44,12 @@ using Step = std::function<void()>;
 /// place.
 struct Prepared {
   std::vector<LayoutPtr> in,
-      out;             ///< the layout of each operand; the plan puts reorders in between
-  size_t scratch = 0;  ///< bytes of private memory while it runs
-  int alias = -1;      ///< output 0 is input `alias` seen differently: nothing runs
+      out;                    ///< the layout of each operand; the plan puts reorders in between
+  size_t scratch = 0;         ///< bytes of private memory while it runs
+  int alias = -1;             ///< output 0 is input `alias` seen differently: nothing runs
   std::vector<int> in_place;  ///< output k may take the memory of input in_place[k] when nobody
                               ///< reads that later; -1: it may not
-  std::string how;     ///< the implementation, for profiles
+  std::string how;            ///< the implementation, for profiles
   std::function<Step(const Places&)> bind;
 };
 

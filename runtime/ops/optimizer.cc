@@ -241,8 +241,7 @@ std::vector<Spec> infer_commit(const Infer& in) {
 void forward_commit(const Call& call) {
   dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() {
     const Tensor& from = std::isfinite(*call.x(2).data<T>()) ? call.x(1) : call.x(0);
-    if (from.raw() != call.y().raw())
-      std::copy_n(from.data<T>(), from.numel(), call.y().data<T>());
+    if (from.raw() != call.y().raw()) std::copy_n(from.data<T>(), from.numel(), call.y().data<T>());
   });
 }
 
