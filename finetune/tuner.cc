@@ -148,7 +148,7 @@ struct Tuner::Impl {
     const NetworkSpec& spec = base.manifest.networks.at(plan.network);
     if (spec.tuned) before = read_safetensors(base.files->open(*spec.tuned));
     const auto same = plan_labels(*opened) == plan.labels && !spec.head.empty();
-    if (!same) std::erase_if(before, [](const auto& t) { return t.first.starts_with("head."); });
+    if (!same) erase_head(before);
     NamedTensors tensors = before;
     if (train.strategy == "lora") {
       for (auto& [key, t] : lora_tensors(p, train.lora_rank, train.seed)) tensors.emplace(key, t);
@@ -157,14 +157,23 @@ struct Tuner::Impl {
     return p;
   }
 
+  /// All that differs from the base's file in the module that is made.
+  NamedTensors changed() const {
+    NamedTensors tensors = before;
+    for (const auto& [key, t] : result.tuned) tensors.insert_or_assign(key, t);
+    if (!plan.keep_head) erase_head(tensors);
+    return tensors;
+  }
+
   /// The trained network without the head that only training needed.
   Program headless() {
     Program p = Module::open(base, silent, options.device)->bare_program(plan.network);
-    NamedTensors tensors = before;
-    for (const auto& [key, t] : result.tuned) tensors.insert_or_assign(key, t);
-    std::erase_if(tensors, [](const auto& t) { return t.first.starts_with("head."); });
-    adapt(p, {}, tensors);
+    adapt(p, {}, changed());
     return p;
+  }
+
+  static void erase_head(NamedTensors& tensors) {
+    std::erase_if(tensors, [](const auto& t) { return t.first.starts_with("head."); });
   }
 
   static std::vector<std::string> plan_labels(Module& module) {
@@ -304,13 +313,8 @@ Metrics Tuner::evaluate(const Dataset& data) {
 
 Manifest Tuner::write(const std::string& folder) {
   Impl& s = *impl_;
-  NamedTensors tensors;
-  for (const auto& [key, t] : s.before) tensors.insert_or_assign(key, t);
-  for (const auto& [key, t] : s.result.tuned) tensors.insert_or_assign(key, t);
-  if (!s.plan.keep_head)
-    std::erase_if(tensors, [](const auto& t) { return t.first.starts_with("head."); });
   SavedParts parts;
-  parts.tuned = std::move(tensors);
+  parts.tuned = s.changed();
   parts.settings = s.train.pairs();
   parts.metrics = s.result.metrics;
   parts.splits = &s.splits;

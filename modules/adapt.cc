@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "hub/fields.h"
 
@@ -15,16 +16,14 @@ namespace {
 constexpr std::string_view lora_a = ".lora_a", lora_b = ".lora_b";
 constexpr std::string_view features_name = "head.features";
 
-/// Numbers in [-1, 1) that depend on the seed and the name alone (splitmix64).
+/// Numbers in [-1, 1) that depend on the seed and the name alone.
 Tensor uniform(const Shape& shape, double bound, uint64_t seed, std::string_view name) {
   for (const char c : name) seed = seed * 1099511628211U + static_cast<unsigned char>(c);
+  SplitMix64 random(seed);
   Tensor t(DType::f32, shape);
   for (int64_t i = 0; i < t.numel(); ++i) {
-    uint64_t z = seed += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    z ^= z >> 31;
-    t.data<float>()[i] = static_cast<float>((static_cast<double>(z >> 11) * 0x1p-52 - 1) * bound);
+    const auto z = static_cast<double>(random.next() >> 11);
+    t.data<float>()[i] = static_cast<float>((z * 0x1p-52 - 1) * bound);
   }
   return t;
 }

@@ -1,4 +1,6 @@
 // hub finetune
+#include <optional>
+
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -54,15 +56,17 @@ int run(const Args& args, Context& context) {
                {"train_loss", result.train_loss},
                {"work", how.work},
                {"validation", to_json(result.metrics)}};
-  if (!splits.test.items.empty()) line["test"] = to_json(tuner.evaluate(splits.test));
+  std::optional<Metrics> test;
+  if (!splits.test.items.empty()) {
+    test = tuner.evaluate(splits.test);
+    line["test"] = to_json(*test);
+  }
   if (context.json_output) {
     context.terminal.print(json_line(line));
     return 0;
   }
   std::string text = to_text(result.metrics);
-  if (line.contains("test"))
-    text += concat("\ntest set, ", splits.test.items.size(), " rows\n",
-                   to_text(tuner.evaluate(splits.test)));
+  if (test) text += concat("\ntest set, ", splits.test.items.size(), " rows\n", to_text(*test));
   text += concat("\nsaved ", saved.manifest.id(), "; report: ", how.work, "/report.html\n",
                  "try it: hub run ", saved.manifest.name.str(), " …\n");
   context.terminal.print(text);

@@ -5,30 +5,12 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "finetune/data/rows.h"
 
 namespace hub {
 namespace {
-
-/// SplitMix64 (Steele, Lea, Flood 2014): the standard library's shuffle is another one each.
-class Generator {
- public:
-  explicit Generator(uint64_t seed) : state_(seed) {}
-  uint64_t next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  template <class T>
-  void shuffle(std::vector<T>& items) {
-    for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[next() % i]);
-  }
-
- private:
-  uint64_t state_;
-};
 
 enum Part : uint8_t { train, validation, test };
 
@@ -139,7 +121,7 @@ std::vector<Stratum> strata_of(const Dataset& all, std::vector<Unit>& units, uin
     s.units.push_back(&unit);
     s.rows += unit.rows.size();
   }
-  Generator generator(seed);
+  SplitMix64 generator(seed);
   std::vector<Stratum> strata;
   for (auto& [labels, stratum] : by_labels) {
     stratum.one_class = labels.size() == 1;

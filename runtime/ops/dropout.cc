@@ -2,6 +2,7 @@
 // 1 - ratio. Which ones follows from the int64 number `seed`, the attribute `key` (another for
 // every dropout of a network) and the element's index alone, so that the gradient needs no mask, a
 // run can be repeated, and threads do not matter. Networks that predict do not contain it.
+#include "base/random.h"
 #include "runtime/ops/grad.h"
 #include "runtime/ops/nn.h"
 
@@ -18,18 +19,11 @@ std::vector<Spec> infer_dropout(const Infer& infer) {
   return {real_input(infer, 0)};
 }
 
-/// The mixing of SplitMix64 (Steele, Lea and Flood, 2014).
-uint64_t mixed(uint64_t v) {
-  v += 0x9e3779b97f4a7c15;
-  v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9;
-  v = (v ^ (v >> 27)) * 0x94d049bb133111eb;
-  return v ^ (v >> 31);
-}
-
 void forward_dropout(const Call& call) {
   const double ratio = call.attrs.f("ratio", 0.5);
   const auto seed = static_cast<uint64_t>(call.x(1).data<int64_t>()[0]);
-  const uint64_t stream = mixed(seed ^ mixed(static_cast<uint64_t>(call.attrs.i("key", 0))));
+  const uint64_t stream =
+      splitmix64(seed ^ splitmix64(static_cast<uint64_t>(call.attrs.i("key", 0))));
   const auto dropped = static_cast<uint64_t>(ratio * 0x1p32);
   dispatch(Reals{}, call.x(0).dtype(), [&]<class T>() {
     const T* x = call.x(0).data<T>();
@@ -37,7 +31,7 @@ void forward_dropout(const Call& call) {
     const auto scale = static_cast<T>(1 / (1 - ratio));
     parallel(call.y().numel(), 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        y[i] = mixed(stream + static_cast<uint64_t>(i)) >> 32 < dropped ? T{} : x[i] * scale;
+        y[i] = splitmix64(stream + static_cast<uint64_t>(i)) >> 32 < dropped ? T{} : x[i] * scale;
     });
   });
 }
