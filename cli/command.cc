@@ -34,11 +34,20 @@ std::string Args::text(std::string_view name) const {
 }
 
 int Args::number(std::string_view name, int least) const {
-  const std::string t = text(name);
+  return whole_number(name, text(name), least);
+}
+
+std::vector<int> Args::numbers(std::string_view name, int least) const {
+  std::vector<int> all;
+  for (const auto& text : list(name)) all.push_back(whole_number(name, text, least));
+  return all;
+}
+
+int whole_number(std::string_view name, std::string_view text, int least) {
   int value = 0;
-  const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), value);
-  if (error != std::errc() || end != t.data() + t.size() || value < least) {
-    fail(Code::usage, name, " is '", t, "'; a whole number of at least ", least, " is wanted");
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least) {
+    fail(Code::usage, name, " is '", text, "'; a whole number of at least ", least, " is wanted");
   }
   return value;
 }

@@ -32,7 +32,12 @@ class Args {
   std::string text(std::string_view name) const;
   /// Throws Code::usage unless it is a whole number of at least `least`.
   int number(std::string_view name, int least) const;
+  /// The same of each value.
+  std::vector<int> numbers(std::string_view name, int least) const;
 };
+
+/// Throws Code::usage, naming `name`, unless `text` is a whole number of at least `least`.
+int whole_number(std::string_view name, std::string_view text, int least);
 
 class Terminal;
 

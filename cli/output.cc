@@ -8,11 +8,7 @@
 namespace hub {
 namespace {
 
-std::string score_text(const json& score) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4f", score.get<double>());
-  return text;
-}
+std::string score_text(const json& score) { return fixed(score.get<double>(), 4); }
 
 }  // namespace
 
@@ -50,15 +46,17 @@ std::string output_text(const json& output) {
   return json_line(output);
 }
 
-std::string size_text(uint64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / 1e6);
-  return text;
-}
+std::string size_text(uint64_t bytes) { return fixed(static_cast<double>(bytes) / 1e6, 1) + " MB"; }
 
 std::string short_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+std::string fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
   return text;
 }
 
@@ -76,7 +74,7 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
       line += row[i];
       if (i + 1 < row.size()) line.append(widths[i] - columns(row[i]) + 2, ' ');
     }
-    s += line + "\n";
+    s += line.erase(line.find_last_not_of(' ') + 1) + "\n";
   }
   return s;
 }

@@ -24,21 +24,23 @@ RunBlock Blocks::runner() {
   };
 }
 
+void run_call(const OpCall& call, std::vector<Tensor>& values, const RunBlock& run) {
+  std::vector<const Tensor*> in;
+  for (ValueId id : call.in)
+    in.push_back(id == absent ? nullptr : &values[static_cast<size_t>(id)]);
+  auto out = within(concat("call '", call.name, "'"), [&] {
+    return call.op->run != nullptr ? call.op->run(call.attrs, in, run)
+                                   : run_reference(*call.op, call.attrs, in);
+  });
+  if (out.size() < call.out.size())
+    fail(Code::refused, "call '", call.name, "': ", call.op->name, " gives ", out.size(),
+         " outputs; ", call.out.size(), " are wanted");
+  for (size_t i = 0; i < call.out.size(); ++i)
+    if (call.out[i] != absent) values[static_cast<size_t>(call.out[i])] = std::move(out[i]);
+}
+
 void run_calls(const Program& program, std::vector<Tensor>& values, const RunBlock& run) {
-  for (const OpCall& call : program.ops) {
-    std::vector<const Tensor*> in;
-    for (ValueId id : call.in)
-      in.push_back(id == absent ? nullptr : &values[static_cast<size_t>(id)]);
-    auto out = within(concat("call '", call.name, "'"), [&] {
-      return call.op->run != nullptr ? call.op->run(call.attrs, in, run)
-                                     : run_reference(*call.op, call.attrs, in);
-    });
-    if (out.size() < call.out.size())
-      fail(Code::refused, "call '", call.name, "': ", call.op->name, " gives ", out.size(),
-           " outputs; ", call.out.size(), " are wanted");
-    for (size_t i = 0; i < call.out.size(); ++i)
-      if (call.out[i] != absent) values[static_cast<size_t>(call.out[i])] = std::move(out[i]);
-  }
+  for (const OpCall& call : program.ops) run_call(call, values, run);
 }
 
 std::vector<Tensor> run_plainly(const BlockPtr& block, const std::vector<Tensor>& inputs) {

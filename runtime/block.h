@@ -29,6 +29,8 @@ class Blocks {
 
 /// Runs a block call by call with the reference kernels.
 std::vector<Tensor> run_plainly(const BlockPtr& block, const std::vector<Tensor>& inputs);
+/// Runs one call with the reference kernel; `values` gets its results.
+void run_call(const OpCall& call, std::vector<Tensor>& values, const RunBlock& run);
 /// Runs the calls of a program one after the other with the reference kernels; `values` holds its
 /// inputs, constants and states and gets the rest.
 void run_calls(const Program& program, std::vector<Tensor>& values, const RunBlock& run);

@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "runtime/block.h"
+#include "runtime/empty.h"
 #include "runtime/ops/list.h"
+#include "runtime/ops/objects.h"
 #include "runtime/tape.h"
 
 namespace hub {
@@ -46,6 +48,20 @@ auto found(const Map& map, std::string_view name) {
   return it == map.end() ? nullptr : it->second;
 }
 
+/// What the characters of a result may take: numbers as text, or as much as was read for each.
+size_t room_for_strings(std::span<const Tensor* const> in, const Tensor& out) {
+  size_t each = 32;
+  for (const Tensor* t : in)
+    if (t != nullptr && t->dtype() == DType::string) each += longest(*t);
+  const auto count = static_cast<size_t>(out.numel());
+  return count == 0 || each <= SIZE_MAX / count ? count * each : SIZE_MAX;
+}
+
+void check_kind(const OpDef& op, const Spec& spec, std::string_view what, size_t i) {
+  if ((spec.dtype == DType::string && !op.strings) || (spec.dtype == DType::list && !op.lists))
+    fail(Code::unsupported, what, " ", i, " is ", spec.str(), "; it is not defined for that");
+}
+
 }  // namespace
 
 std::span<const OpDef* const> all_ops() { return op_index().ops; }
@@ -79,7 +95,10 @@ std::vector<Spec> infer_outputs(const OpDef& op, const Infer& in) {
       fail(Code::refused, n, " inputs were given, ", op.min_inputs, " to ", op.max_inputs,
            " are wanted");
     }
+    for (size_t i = 0; i < in.size(); ++i)
+      if (in.has(i) && (op.spec_only >> i & 1) == 0) check_kind(op, in.in(i), "input", i);
     auto specs = op.infer(in);
+    for (size_t i = 0; i < specs.size(); ++i) check_kind(op, specs[i], "output", i);
     for (const Spec& s : specs) {
       if (const size_t bytes = bytes_of(s); bytes > max_output_bytes) {
         fail(Code::refused, "the result ", s.str(), " would take ", bytes, " bytes; the most is ",
@@ -101,34 +120,41 @@ std::vector<Tensor> run_reference(const OpDef& op, const Attrs& attrs,
     spec_ptrs[i] = &specs[i];
   }
   std::vector<Tensor> out;
-  for (const Spec& s : infer_outputs(op, Infer(attrs, spec_ptrs, in)))
+  const auto out_specs = infer_outputs(op, Infer(attrs, spec_ptrs, in));
+  for (const Spec& s : out_specs) {
     out.emplace_back(s.dtype, s.shape);
+    if (s.dtype == DType::string)
+      out.back() = charged(out.back(), room_for_strings(in, out.back()));
+  }
+  if (nothing_to_write(out_specs)) return out;
   std::vector<Tensor*> out_ptrs;
   for (Tensor& t : out) out_ptrs.push_back(&t);
   within(op.name, [&] { op.forward({attrs, in, out_ptrs}); });
   return out;
 }
 
-Vars apply(const OpDef& op, const Vars& in, Attrs attrs, size_t outputs, std::string name) {
-  Program* program = nullptr;
+Vars apply(Program& program, const OpDef& op, const Vars& in, Attrs attrs, size_t outputs,
+           std::string name) {
   OpCall call;
-  for (const Var& v : in) {
-    if (v && program == nullptr) program = v.program;
-    call.in.push_back(v ? v.id : absent);
-  }
-  if (program == nullptr) fail(Code::refused, "operator '", op.name, "' was given no input");
+  for (const Var& v : in) call.in.push_back(v ? v.id : absent);
   while (!call.in.empty() && call.in.back() == absent) call.in.pop_back();
   call.op = &op;
   call.attrs = std::move(attrs);
   call.name = std::move(name);
   Vars out;
   for (size_t i = 0; i < outputs; ++i) {
-    out.push_back({program, program->add_value({})});
+    out.push_back({&program, program.add_value({})});
     call.out.push_back(out.back().id);
   }
-  program->ops.push_back(std::move(call));
-  if (Tape* tape = program->tape.tape) tape->run(OpCall(program->ops.back()));
+  program.ops.push_back(std::move(call));
+  if (Tape* tape = program.tape.tape) tape->run(OpCall(program.ops.back()));
   return out;
+}
+
+Vars apply(const OpDef& op, const Vars& in, Attrs attrs, size_t outputs, std::string name) {
+  for (const Var& v : in)
+    if (v) return apply(*v.program, op, in, std::move(attrs), outputs, std::move(name));
+  fail(Code::refused, "operator '", op.name, "' was given no input");
 }
 
 Var apply(std::string_view op, const Vars& in, Attrs attrs) {

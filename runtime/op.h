@@ -83,6 +83,9 @@ struct OpDef {
                                    ///< element before it writes it
   unsigned settings = 0;  ///< bit i: float input i is a setting (a bound, a scale): no gradient
                           ///< flows into it
+  bool random = false;    ///< each run draws anew: never computed ahead of it
+  bool strings = false;   ///< takes and gives strings as well, which are no bytes to copy
+  bool lists = false;     ///< takes and gives lists
   std::vector<Import> imports = {};
 };
 
@@ -113,7 +116,10 @@ struct Var {
 };
 using Vars = std::vector<Var>;
 
-/// Appends a call with `outputs` outputs. At least one input is there.
+/// Appends a call with `outputs` outputs.
+Vars apply(Program& program, const OpDef& op, const Vars& in, Attrs attrs = {}, size_t outputs = 1,
+           std::string name = {});
+/// The same in the program of its inputs, of which at least one is there.
 Vars apply(const OpDef& op, const Vars& in, Attrs attrs = {}, size_t outputs = 1,
            std::string name = {});
 /// The same by the operator's name, with one output.

@@ -75,7 +75,7 @@ void save_pack(const std::string& path, const Program& program, const Device& de
   uint64_t count = 0;
   for (size_t i = 0; i < bare.values.size(); ++i) {
     Value& v = bare.values[i];
-    if (!v.constant) continue;
+    if (!v.constant || !is_plain(v.constant.dtype())) continue;  // strings stay in the program
     // In the packed layout when that is the only one in use.
     const auto held = packs.of(v.constant);
     const Packs::Packed* packed = held.size() == 1 ? held[0] : nullptr;
@@ -151,6 +151,7 @@ std::optional<Program> load_pack(const std::string& path, Device& device, Packs&
   for (const Entry& e : entries) {
     if (e.value >= program.values.size() || start + e.offset + e.bytes > file.size()) return {};
     Value& v = program.values[e.value];
+    if (!is_plain(v.declared.dtype)) return {};
     LayoutPtr layout;
     if (!e.layout.empty()) {
       layout = device.restore(e.layout);

@@ -1,7 +1,6 @@
 #include "runtime/plan.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +8,8 @@
 #include <limits>
 
 #include "base/error.h"
+#include "runtime/budget.h"
+#include "runtime/flops.h"
 #include "runtime/passes/passes.h"
 
 namespace hub {
@@ -48,6 +49,13 @@ std::vector<const Packs::Packed*> Packs::of(const Tensor& constant) const {
   return all;
 }
 
+size_t Packs::bytes() const {
+  size_t sum = 0;
+  for (const auto& [constant, p] : packed_)
+    sum += p.layout ? layout_bytes(p.layout, p.source.spec()) : 0;
+  return sum;
+}
+
 // ---- building ----
 
 namespace {
@@ -69,7 +77,7 @@ struct Pending {
   Prepared prepared;
   std::vector<int> in, out;  ///< slots, -1 absent
   int scratch = -1;
-  std::string label;
+  StepTime about;
   // A reorder instead of a call:
   bool reorder = false;
 };
@@ -142,7 +150,7 @@ class Builder {
       step.reorder = true;
       step.in = {copies.at(0)};
       step.out = {made};
-      step.label = "reorder";
+      step.about = {.op = "reorder", .shape = spec(id).shape, .how = "reorder", .why = {}};
       steps.push_back(std::move(step));
     }
     copies_[id].push_back(made);
@@ -162,11 +170,16 @@ class Builder {
         in[i].layout = slots[static_cast<size_t>(home_[static_cast<size_t>(id)])].layout;
       }
     }
-    std::vector<Spec> out;
+    std::vector<Spec> read, out;
+    for (ValueId id : op.in) read.push_back(id == absent ? Spec{} : spec(id));
     for (ValueId id : op.out) out.push_back(id == absent ? Spec{} : spec(id));
     Pending step;
     step.prepared = device_.prepare(op, in, out);
-    step.label = concat(op.op->name, " ", out.empty() ? "" : out[0].shape.str());
+    step.about = {.op = std::string(op.op->name),
+                  .shape = out.empty() ? Shape() : out[0].shape,
+                  .how = step.prepared.how,
+                  .why = step.prepared.why,
+                  .flops = flops_of(op, read, out)};
     for (size_t i = 0; i < op.in.size(); ++i) {
       const bool unread = op.in[i] == absent || (op.op->spec_only >> i & 1) != 0;
       step.in.push_back(unread ? -1 : in_layout(op.in[i], step.prepared.in[i]));
@@ -239,11 +252,6 @@ class Builder {
   std::map<ValueId, std::vector<int>> copies_;
 };
 
-size_t physical_memory() {
-  const auto pages = static_cast<size_t>(sysconf(_SC_PHYS_PAGES));
-  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
-
 /// Addresses for as much as the machine has; memory is taken as it is touched.
 std::shared_ptr<void> reserve() {
   const size_t bytes = physical_memory();
@@ -290,9 +298,9 @@ Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& devic
   size_t kept = 0;
   for (const Tensor& t : states) kept += t.bytes();
   for (const Value& v : program.values) kept += v.constant ? v.constant.bytes() : 0;
-  if (size_.arena + kept > physical_memory()) {
+  if (size_.arena > memory_left() || kept > memory_left() - size_.arena) {
     fail(Code::refused, "this program needs ", size_.arena >> 20, " MiB for its values and ",
-         kept >> 20, " MiB for its parameters; the machine has ", physical_memory() >> 20,
+         kept >> 20, " MiB for its parameters; it may take ", memory_left() >> 20,
          " MiB. A smaller batch or smaller inputs need less");
   }
   arena_ = arena;
@@ -306,12 +314,10 @@ Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& devic
   };
   for (Pending& step : b.steps) {
     Entry entry;
-    entry.label = step.label;
+    entry.about = std::move(step.about);
     if (step.reorder) {
       const Slot& from = b.slots[static_cast<size_t>(step.in[0])];
       const Slot& to = b.slots[static_cast<size_t>(step.out[0])];
-      entry.how = "reorder";
-      entry.label = concat("reorder ", from.spec.shape.str());
       entry.run =
           device.reorder(from.spec, from.layout, place(step.in[0]), to.layout, place(step.out[0]));
     } else {
@@ -319,7 +325,6 @@ Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& devic
       for (int slot : step.in) places.in.push_back(place(slot));
       for (int slot : step.out) places.out.push_back(place(slot));
       places.scratch = place(step.scratch);
-      entry.how = step.prepared.how;
       entry.run = step.prepared.bind(places);
     }
     steps_.push_back(std::move(entry));
@@ -337,8 +342,7 @@ Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& devic
     void* to = const_cast<void*>(states[i].raw());
     if (from == to) continue;
     Entry entry;
-    entry.how = "copy";
-    entry.label = concat("state ", states[i].shape().str());
+    entry.about = {.op = "state", .shape = states[i].shape(), .how = "copy", .why = {}};
     entry.run = [from, to, bytes = states[i].bytes()] { std::memcpy(to, from, bytes); };
     steps_.push_back(std::move(entry));
   }
@@ -365,54 +369,31 @@ std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) {
   return out;
 }
 
-std::string Plan::profile(const std::vector<Tensor>& inputs, int runs) {
-  using clock = std::chrono::steady_clock;
-  auto since = [](clock::time_point t) {
-    return std::chrono::duration<double, std::milli>(clock::now() - t).count();
-  };
-  std::vector<double> whole;
-  std::vector<double> best(steps_.size(), 1e9);
-  run(inputs);
-  for (int r = 0; r < runs; ++r) {
-    const auto t0 = clock::now();
-    run(inputs);
-    whole.push_back(since(t0));
-  }
+std::vector<StepTime> Plan::profile(const std::vector<Tensor>& inputs, int runs) {
+  using Clock = std::chrono::steady_clock;
+  using Ms = std::chrono::duration<double, std::milli>;
+  std::vector<StepTime> steps;
+  for (const Entry& e : steps_) steps.push_back(e.about);
+  std::vector<Clock::time_point> begins(steps_.size() + 1);
+  Ms fastest = Ms::max();
   for (int r = 0; r < runs; ++r) {
     load(inputs);
     for (size_t i = 0; i < steps_.size(); ++i) {
-      const auto t0 = clock::now();
+      begins[i] = Clock::now();
       steps_[i].run();
-      best[i] = std::min(best[i], since(t0));
     }
+    begins.back() = Clock::now();
+    const Ms whole = begins.back() - begins.front();
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const double took = Ms(begins[i + 1] - begins[i]).count();
+      steps[i].ms = r == 0 ? took : std::min(steps[i].ms, took);
+      if (whole >= fastest) continue;
+      steps[i].begin = Ms(begins[i] - begins.front()).count();
+      steps[i].took = took;
+    }
+    fastest = std::min(fastest, whole);
   }
-  std::sort(whole.begin(), whole.end());
-  double total = 0;
-  std::map<std::string, double> kinds;
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    total += best[i];
-    kinds[steps_[i].label.substr(0, steps_[i].label.find(' ')) + " (" + steps_[i].how + ")"] +=
-        best[i];
-  }
-  char line[320];
-  std::snprintf(line, sizeof line, "run: min %.3f ms, median %.3f ms of %d\n", whole.front(),
-                whole[whole.size() / 2], runs);
-  std::string text = line;
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    std::snprintf(line, sizeof line, "%9.4f ms  %-48s %s\n", best[i], steps_[i].label.c_str(),
-                  steps_[i].how.c_str());
-    text += line;
-  }
-  text += "by kind:\n";
-  std::vector<std::pair<double, std::string>> sorted;
-  for (const auto& [k, v] : kinds) sorted.emplace_back(v, k);
-  std::sort(sorted.rbegin(), sorted.rend());
-  for (const auto& [v, k] : sorted) {
-    std::snprintf(line, sizeof line, "%9.4f ms %5.1f %%  %s\n", v, 100 * v / total, k.c_str());
-    text += line;
-  }
-  std::snprintf(line, sizeof line, "%9.4f ms in %zu steps\n", total, steps_.size());
-  return text + line;
+  return steps;
 }
 
 }  // namespace hub

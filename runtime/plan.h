@@ -9,6 +9,7 @@
 
 #include "runtime/arena.h"
 #include "runtime/device/device.h"
+#include "runtime/profile.h"
 #include "runtime/program.h"
 
 namespace hub {
@@ -30,6 +31,7 @@ class Packs {
   void adopt(const Tensor& constant, LayoutPtr layout, std::shared_ptr<const void> owner);
   /// The layouts in which the constant is held, plain ones as null.
   std::vector<const Packed*> of(const Tensor& constant) const;
+  size_t bytes() const;  ///< of what lies in layouts of kernels
 
  private:
   std::multimap<const void*, Packed> packed_;
@@ -46,15 +48,14 @@ class Plan {
 
   std::vector<Tensor> run(const std::vector<Tensor>& inputs);
   const ArenaSize& memory() const { return size_; }
-  /// Fastest and median whole run; then one line a step: its best time, operator, shape,
-  /// implementation.
-  std::string profile(const std::vector<Tensor>& inputs, int runs);
+  /// The times of each step in `runs` runs on these inputs.
+  std::vector<StepTime> profile(const std::vector<Tensor>& inputs, int runs);
 
  private:
   void load(const std::vector<Tensor>& inputs);
   struct Entry {
     Step run;
-    std::string label, how;
+    StepTime about;  ///< without times
   };
   std::vector<Entry> steps_;
   ArenaSize size_;

@@ -71,6 +71,13 @@ class Writer {
  private:
   void write_constant(const Tensor& tensor, pb::Constant& out) {
     write_spec(tensor.spec(), *out.mutable_spec());
+    if (tensor.dtype() == DType::string) {
+      for (const std::string& s : tensor.values<std::string>()) out.add_strings(s);
+      return;
+    }
+    if (!is_plain(tensor.dtype()))
+      fail(Code::unsupported, "a constant ", tensor.spec().str(),
+           " has no place in a program file");
     out.set_offset(size_);
     tensors_.emplace_back(size_, &tensor);
     size_ = aligned(size_ + tensor.bytes());
@@ -175,6 +182,10 @@ class Reader {
     for (const pb::Op& op : block.ops()) read_op(op, index, program);
     program.inputs.assign(block.inputs().begin(), block.inputs().end());
     program.outputs.assign(block.outputs().begin(), block.outputs().end());
+    for (ValueId id : program.outputs)
+      if (id >= 0 && static_cast<size_t>(id) < program.values.size() && program[id].constant &&
+          !is_plain(program[id].constant.dtype()))
+        malformed("an output is a constant of strings");
     for (const pb::State& s : block.states()) program.states.push_back({s.value(), s.next()});
     return program;
   }
@@ -201,6 +212,11 @@ class Reader {
 
   Tensor read_constant(const pb::Constant& c) const {
     const Spec spec = read_spec(c.spec());
+    if (spec.dtype == DType::string) {
+      if (c.strings_size() != spec.shape.numel())
+        malformed(concat(spec.str(), " with ", c.strings_size(), " strings"));
+      return Tensor::strings(spec.shape, {c.strings().begin(), c.strings().end()});
+    }
     const size_t size = bytes_of(spec);
     if (c.offset() > data_.size() || size > data_.size() - c.offset())
       malformed("a constant lies behind its end");

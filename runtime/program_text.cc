@@ -34,6 +34,15 @@ std::string tensor(const Tensor& t) {
     case DType::f64:
     case DType::f16:
     case DType::bf16: return concat(s, " = ", list(t.to_floats()));
+    case DType::string: {
+      const auto values = t.values<std::string>();
+      return concat(s, " = ", list(std::vector<std::string>(values.begin(), values.end())));
+    }
+    case DType::list:
+    case DType::f8e4m3:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz: return s;
     default: return concat(s, " = ", list(t.to_ints()));
   }
 }

@@ -3,18 +3,22 @@
 #include <immintrin.h>
 #include <omp.h>
 
+#include <chrono>
 #include <cstring>
 #include <list>
 #include <mutex>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "runtime/block.h"
+#include "runtime/budget.h"
+#include "runtime/burn.h"
 #include "runtime/device/device.h"
 #include "runtime/op.h"
 #include "runtime/pack.h"
 #include "runtime/passes/passes.h"
 #include "runtime/plan.h"
+#include "runtime/stages.h"
+#include "runtime/team.h"
 
 namespace hub {
 namespace {
@@ -23,15 +27,22 @@ namespace {
 constexpr size_t max_plans = 8;
 
 /// Denormal numbers cost a hundred times a normal one and change no answer: zero in this thread
-/// team, while alive.
+/// team, while alive. Inside another one there is nothing to do: a round of a loop must not wait
+/// for the team.
 class FlushDenormals {
  public:
-  FlushDenormals() : before_(_mm_getcsr()) { set(before_ | 0x8040); }
-  ~FlushDenormals() { set(before_); }
+  FlushDenormals() : before_(_mm_getcsr()) {
+    if (!inner()) set(before_ | flushed);
+  }
+  ~FlushDenormals() {
+    if (!inner()) set(before_);
+  }
   FlushDenormals(const FlushDenormals&) = delete;
   FlushDenormals& operator=(const FlushDenormals&) = delete;
 
  private:
+  static constexpr unsigned flushed = 0x8040;
+  bool inner() const { return (before_ & flushed) == flushed; }
   static void set(unsigned csr) {
 #pragma omp parallel
     _mm_setcsr(csr);
@@ -49,11 +60,11 @@ struct Session::Impl {
   Packs packs;
   std::shared_ptr<void> arena;
   std::vector<Tensor> states;    ///< of program.states, in order
-  std::optional<Blocks> blocks;  ///< of calls that are run one by one
+  std::optional<Stages> stages;  ///< of a program whose shapes depend on numbers
   std::mutex mutex;
   struct Kept {
     std::vector<Spec> inputs;
-    std::unique_ptr<Plan> plan;  ///< null: shapes depend on numbers, run call by call
+    std::unique_ptr<Plan> plan;  ///< null: shapes depend on numbers, run in stages
   };
   std::list<Kept> plans;  ///< latest first
 
@@ -88,6 +99,7 @@ struct Session::Impl {
         return plans.front();
       }
     }
+    calm_team();
     Kept kept{specs, nullptr};
     Program special = program;
     std::vector<Spec> all;
@@ -103,8 +115,8 @@ struct Session::Impl {
     return plans.front();
   }
 
-  /// Call by call, shapes inferred from the numbers as they come.
-  std::vector<Tensor> interpret(const std::vector<Tensor>& inputs) {
+  /// Shapes are inferred from the numbers as they come.
+  std::vector<Tensor> run_in_stages(const std::vector<Tensor>& inputs) {
     std::vector<Tensor> values(program.values.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       values[static_cast<size_t>(program.inputs[i])] = inputs[i];
@@ -115,8 +127,8 @@ struct Session::Impl {
     for (size_t i = 0; i < states.size(); ++i) {
       values[static_cast<size_t>(program.states[i].value)] = states[i];
     }
-    if (!blocks) blocks.emplace(std::string(device->name()));
-    run_calls(program, values, blocks->runner());
+    if (!stages) stages.emplace(program, std::string(device->name()));
+    stages->run(values);
     std::vector<Tensor> out;
     for (ValueId id : program.outputs) out.push_back(values[static_cast<size_t>(id)]);
     for (size_t i = 0; i < states.size(); ++i) {
@@ -135,7 +147,7 @@ Session::Session(Session&&) noexcept = default;
 Session::Session(Program program, SessionOptions options) : impl_(std::make_unique<Impl>()) {
   impl_->device = &open_device(options.device);
   program.check();
-  optimize(program);
+  in_memory([&] { optimize(program); });
   for (const State& s : program.states) {
     const Value& v = program[s.value];
     const bool there = options.states && options.states->contains(v.name);
@@ -174,9 +186,11 @@ size_t Session::input_index(std::string_view name) const {
 std::vector<Tensor> Session::run(const std::vector<Tensor>& inputs) {
   impl_->check(inputs);
   const std::lock_guard lock(impl_->mutex);
-  const auto& kept = impl_->plan_for(inputs);
-  const FlushDenormals flush;
-  return kept.plan ? kept.plan->run(inputs) : impl_->interpret(inputs);
+  return in_memory([&] {
+    const auto& kept = impl_->plan_for(inputs);
+    const FlushDenormals flush;
+    return kept.plan ? kept.plan->run(inputs) : impl_->run_in_stages(inputs);
+  });
 }
 
 Session::Memory Session::memory() const {
@@ -185,14 +199,25 @@ Session::Memory Session::memory() const {
   return {s.arena, s.live, s.sum};
 }
 
-std::string Session::profile(const std::vector<Tensor>& inputs, int runs) {
-  impl_->check(inputs);
+Profile Session::profile(const std::vector<Tensor>& inputs, int runs) {
+  using Clock = std::chrono::steady_clock;
+  Profile profile;
+  run(inputs);
+  for (int r = 0; r < runs; ++r) {
+    const auto start = Clock::now();
+    run(inputs);
+    profile.runs.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  }
   const std::lock_guard lock(impl_->mutex);
   const auto& kept = impl_->plan_for(inputs);
-  if (!kept.plan)
-    fail(Code::unsupported, "a program whose shapes depend on its numbers has no plan");
   const FlushDenormals flush;
-  return kept.plan->profile(inputs, runs);
+  profile.stages = !kept.plan;
+  if (kept.plan) profile.steps = kept.plan->profile(inputs, runs);
+  for (const Value& v : impl_->program.values)
+    profile.parameters += v.constant ? v.constant.bytes() : 0;
+  profile.packed = impl_->packs.bytes();
+  profile.peak = peak_flops();
+  return profile;
 }
 
 void set_threads(int threads) { omp_set_num_threads(threads > 0 ? threads : omp_get_num_procs()); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/import/import.h"
+#include "runtime/profile.h"
 #include "runtime/program.h"
 
 namespace hub {
@@ -50,8 +51,8 @@ class Session {
     size_t arena = 0, live = 0, sum = 0;
   };
   Memory memory() const;
-  /// Fastest and median time of `runs` runs on these inputs, and the best time of each step.
-  std::string profile(const std::vector<Tensor>& inputs, int runs);
+  /// Times of `runs` whole runs on these inputs, then of each step in as many more.
+  Profile profile(const std::vector<Tensor>& inputs, int runs);
 
  private:
   struct Impl;

@@ -1,5 +1,7 @@
 #include "runtime/tape.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "runtime/block.h"
 #include "runtime/device/device.h"
@@ -31,6 +33,9 @@ std::vector<Tensor> run_call(Device& device, const OpCall& call,
   if (out_specs.size() < call.out.size())
     fail(Code::refused, call.op->name, " gives ", out_specs.size(), " outputs; ", call.out.size(),
          " are wanted");
+  const auto plain = [](const Spec* s) { return s == nullptr || is_plain(s->dtype); };
+  if (!std::ranges::all_of(specs, plain) || !is_plain(out_specs[0].dtype))
+    return run_reference(*call.op, call.attrs, in);
   out_specs.resize(call.out.size());
   const Prepared prepared = device.prepare(call, operands, out_specs);
   std::vector<Tensor> out;

@@ -35,7 +35,7 @@ class Tape {
   NamedTensors states() const;
 
  private:
-  friend Vars apply(const OpDef&, const Vars&, Attrs, size_t, std::string);
+  friend Vars apply(Program&, const OpDef&, const Vars&, Attrs, size_t, std::string);
   void run(const OpCall& call);
 
   Program program_;

@@ -1,10 +1,12 @@
 #include "runtime/tensor.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
+#include "runtime/budget.h"
 
 namespace hub {
 namespace {
@@ -14,12 +16,39 @@ struct DTypeInfo {
   std::string_view name;
   size_t size;
 };
-constexpr DTypeInfo infos[] = {
-    {DType::none, "none", 0},   {DType::f32, "float32", 4},   {DType::f64, "float64", 8},
-    {DType::f16, "float16", 2}, {DType::bf16, "bfloat16", 2}, {DType::i8, "int8", 1},
-    {DType::i16, "int16", 2},   {DType::i32, "int32", 4},     {DType::i64, "int64", 8},
-    {DType::u8, "uint8", 1},    {DType::u16, "uint16", 2},    {DType::u32, "uint32", 4},
-    {DType::u64, "uint64", 8},  {DType::boolean, "bool", 1}};
+constexpr DTypeInfo infos[] = {{DType::none, "none", 0},
+                               {DType::f32, "float32", 4},
+                               {DType::f64, "float64", 8},
+                               {DType::f16, "float16", 2},
+                               {DType::bf16, "bfloat16", 2},
+                               {DType::i8, "int8", 1},
+                               {DType::i16, "int16", 2},
+                               {DType::i32, "int32", 4},
+                               {DType::i64, "int64", 8},
+                               {DType::u8, "uint8", 1},
+                               {DType::u16, "uint16", 2},
+                               {DType::u32, "uint32", 4},
+                               {DType::u64, "uint64", 8},
+                               {DType::boolean, "bool", 1},
+                               {DType::f8e4m3, "float8_e4m3fn", 1},
+                               {DType::f8e4m3fnuz, "float8_e4m3fnuz", 1},
+                               {DType::f8e5m2, "float8_e5m2", 1},
+                               {DType::f8e5m2fnuz, "float8_e5m2fnuz", 1},
+                               {DType::i4, "int4", 1},
+                               {DType::u4, "uint4", 1},
+                               {DType::string, "string", sizeof(std::string)},
+                               {DType::list, "list", sizeof(std::vector<Tensor>)}};
+
+/// Strings and lists are built one by one; a file that asks for more is refused.
+constexpr size_t most_object_bytes = size_t{1} << 32;
+
+std::shared_ptr<void> charge_for(const Spec& spec, size_t bytes) {
+  try {
+    return charge_memory(bytes);
+  } catch (const Error& e) {
+    fail(e.code(), "no memory for ", spec.str(), ": ", e.what());
+  }
+}
 
 }  // namespace
 
@@ -44,10 +73,13 @@ void Shape::push_back(int64_t dim) {
 int64_t Shape::numel() const { return numel(0, rank_); }
 
 int64_t Shape::numel(size_t from, size_t to) const {
+  // Also where there are no elements: so the sum of two dimensions, or one times a stride, is a
+  // number.
+  constexpr int64_t longest = int64_t{1} << 46;
   int64_t n = 1;
   for (size_t i = from; i < to; ++i) {
     if (dims_[i] < 0) fail(Code::refused, "shape ", str(), " has an unknown or negative dimension");
-    if (__builtin_mul_overflow(n, dims_[i], &n) || n > (int64_t{1} << 62)) {
+    if (dims_[i] > longest || __builtin_mul_overflow(n, dims_[i], &n) || n > (int64_t{1} << 62)) {
       fail(Code::refused, "shape ", str(), " has more elements than can be addressed");
     }
   }
@@ -87,10 +119,22 @@ size_t bytes_of(const Spec& spec) {
 
 Tensor::Tensor(DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape) {
   const size_t bytes = bytes_of(spec());
+  std::shared_ptr<void> charge = charge_for(spec(), bytes);
+  if (dtype == DType::string || dtype == DType::list) {
+    if (bytes > most_object_bytes) fail(Code::refused, "no memory for ", spec().str());
+    if (dtype == DType::string)
+      own(std::shared_ptr<std::string[]>(new std::string[bytes / sizeof(std::string)]));
+    else
+      own(std::shared_ptr<std::vector<Tensor>[]>(new std::vector<Tensor>[1]));
+    if (charge)
+      owner_ = std::shared_ptr<const void>(
+          owner_.get(), [kept = owner_, charge](const void*) mutable { kept.reset(); });
+    return;
+  }
   data_ = std::aligned_alloc(64, (bytes + 64) / 64 * 64);
   if (data_ == nullptr) fail(Code::refused, "no memory for ", spec().str(), " (", bytes, " bytes)");
-  owner_ =
-      std::shared_ptr<const void>(data_, [](const void* p) { std::free(const_cast<void*>(p)); });
+  owner_ = std::shared_ptr<const void>(
+      data_, [charge = std::move(charge)](const void* p) { std::free(const_cast<void*>(p)); });
 }
 
 Tensor::Tensor(DType dtype, const Shape& shape, std::shared_ptr<const void> owner, const void* data)
@@ -104,6 +148,25 @@ Tensor Tensor::ints(const std::vector<int64_t>& values) {
 }
 Tensor Tensor::scalar(float value) { return floats({}, {value}); }
 
+Tensor Tensor::strings(const Shape& shape, std::vector<std::string> values) {
+  Tensor t(DType::string, shape);
+  for (size_t i = 0; i < values.size() && i < static_cast<size_t>(t.numel()); ++i)
+    t.data<std::string>()[i] = std::move(values[i]);
+  return t;
+}
+
+Tensor Tensor::list(std::vector<Tensor> items) {
+  Tensor t(DType::list, {});
+  *t.data<std::vector<Tensor>>() = std::move(items);
+  return t;
+}
+
+const std::vector<Tensor>& Tensor::items() const {
+  if (dtype_ != DType::list)
+    fail(Code::refused, "a list is wanted where ", spec().str(), " was found");
+  return *data<std::vector<Tensor>>();
+}
+
 Tensor Tensor::reshaped(const Shape& shape) const {
   if (shape.numel() != numel())
     fail(Code::refused, "cannot see ", shape_.str(), " as ", shape.str());
@@ -114,7 +177,9 @@ Tensor Tensor::reshaped(const Shape& shape) const {
 
 Tensor Tensor::clone() const {
   Tensor t(dtype_, shape_);
-  std::memcpy(t.data_, data_, bytes());
+  if (dtype_ == DType::list) *t.data<std::vector<Tensor>>() = items();
+  if (dtype_ == DType::string) std::copy_n(data<std::string>(), numel(), t.data<std::string>());
+  if (is_plain(dtype_)) std::memcpy(t.data_, data_, bytes());
   return t;
 }
 
@@ -137,16 +202,18 @@ std::vector<To> convert(const Tensor& t) {
       for (size_t i = 0; i < n; ++i)
         out[i] = static_cast<To>(bfloat_to_float(t.data<uint16_t>()[i]));
       break;
+    case DType::i4:
     case DType::i8: copy(t.data<int8_t>()); break;
     case DType::i16: copy(t.data<int16_t>()); break;
     case DType::i32: copy(t.data<int32_t>()); break;
     case DType::i64: copy(t.data<int64_t>()); break;
+    case DType::u4:
     case DType::u8: copy(t.data<uint8_t>()); break;
     case DType::u16: copy(t.data<uint16_t>()); break;
     case DType::u32: copy(t.data<uint32_t>()); break;
     case DType::u64: copy(t.data<uint64_t>()); break;
     case DType::boolean: copy(t.data<bool>()); break;
-    case DType::none: break;
+    default: fail(Code::refused, "numbers are wanted where ", t.spec().str(), " was found");
   }
   return out;
 }
@@ -159,7 +226,12 @@ std::vector<int64_t> Tensor::to_ints() const {
     case DType::f64:
     case DType::f16:
     case DType::bf16:
-    case DType::none: fail(Code::refused, "integers are wanted where ", spec().str(), " was found");
+    case DType::none:
+    case DType::f8e4m3:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz:
+      fail(Code::refused, "integers are wanted where ", spec().str(), " was found");
     default: return convert<int64_t>(*this);
   }
 }

@@ -1,4 +1,4 @@
-// Numbers with a type and a shape: plain, contiguous, row-major.
+// Elements of one type with a shape: plain, contiguous, row-major.
 #pragma once
 
 #include <array>
@@ -27,8 +27,19 @@ enum class DType : uint8_t {
   u16,
   u32,
   u64,
-  boolean
+  boolean,
+  f8e4m3,
+  f8e4m3fnuz,
+  f8e5m2,
+  f8e5m2fnuz,
+  i4,  ///< one element a byte
+  u4,
+  string,  ///< each element a std::string
+  list     ///< one element, of rank 0: a std::vector of tensors, which may differ in all
 };
+
+/// Whether elements are numbers that may be copied as bytes; strings and lists are not.
+constexpr bool is_plain(DType dtype) { return dtype != DType::string && dtype != DType::list; }
 
 /// Bytes of one element.
 size_t size_of(DType dtype);
@@ -84,7 +95,7 @@ size_t bytes_of(const Spec& spec);
 class Tensor {
  public:
   Tensor() = default;
-  /// Uninitialised, 64-byte aligned.
+  /// 64-byte aligned; numbers are not initialised, strings and lists are empty.
   Tensor(DType dtype, const Shape& shape);
   /// A view of memory that `owner` keeps alive. Not to be written to when it is a mapped file.
   Tensor(DType dtype, const Shape& shape, std::shared_ptr<const void> owner, const void* data);
@@ -93,6 +104,9 @@ class Tensor {
   static Tensor floats(const Shape& shape, const std::vector<float>& values);
   static Tensor ints(const std::vector<int64_t>& values);  ///< one dimension, int64
   static Tensor scalar(float value);                       ///< rank 0, float32
+  static Tensor strings(const Shape& shape, std::vector<std::string> values);
+  /// A list: a sequence or an optional tensor of ONNX (none or one), a tensor array of Paddle.
+  static Tensor list(std::vector<Tensor> items);
 
   explicit operator bool() const { return dtype_ != DType::none; }
   DType dtype() const { return dtype_; }
@@ -114,6 +128,8 @@ class Tensor {
   std::span<const T> values() const {
     return {data<T>(), static_cast<size_t>(numel())};
   }
+  /// What a list holds; throws Code::refused when this is none.
+  const std::vector<Tensor>& items() const;
   /// The same numbers seen with another shape of as many elements; shares the memory.
   Tensor reshaped(const Shape& shape) const;
   /// Its own memory, not shared with anything.
@@ -125,6 +141,11 @@ class Tensor {
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:
+  template <class T>
+  void own(std::shared_ptr<T[]> objects) {
+    data_ = objects.get();
+    owner_ = std::move(objects);
+  }
   DType dtype_ = DType::none;
   Shape shape_;
   std::shared_ptr<const void> owner_;
@@ -177,6 +198,10 @@ constexpr DType dtype_of<uint64_t>() {
 template <>
 constexpr DType dtype_of<bool>() {
   return DType::boolean;
+}
+template <>
+constexpr DType dtype_of<std::string>() {
+  return DType::string;
 }
 
 template <class T>

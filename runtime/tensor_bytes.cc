@@ -9,6 +9,7 @@ namespace hub {
 
 Tensor tensor_from_bytes(const Spec& spec, std::span<const std::byte> bytes,
                          std::shared_ptr<const void> owner) {
+  if (!is_plain(spec.dtype)) fail(Code::refused, spec.str(), " cannot lie in bytes");
   const size_t wanted = bytes_of(spec);
   if (bytes.size() != wanted)
     fail(Code::refused, spec.str(), " needs ", wanted, " bytes, there are ", bytes.size());

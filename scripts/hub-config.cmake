@@ -5,4 +5,5 @@ foreach(needed OpenSSL OpenMP dnnl Protobuf nlohmann_json LibArchive SQLite3 JPE
 endforeach()
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 include(${CMAKE_CURRENT_LIST_DIR}/hub-targets.cmake)

@@ -275,7 +275,12 @@ int run(const std::string& name, int64_t batch, int steps, int count, bool profi
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     if (s >= 2) times.push_back(time.count());
   }
-  if (profile) std::fputs(session.profile(inputs, 2).c_str(), stderr);
+  if (profile) {
+    for (const StepTime& step : session.profile(inputs, 2).steps) {
+      std::fprintf(stderr, "%9.4f ms %9.4f GFLOP  %s %s  %s\n", step.ms, step.flops / 1e9,
+                   step.op.c_str(), step.shape.str().c_str(), step.how.c_str());
+    }
+  }
   rusage use{};
   getrusage(RUSAGE_SELF, &use);
   const auto memory = session.memory();

@@ -2,10 +2,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/network.h"
 #include "cli/output.h"
-#include "cli/source.h"
 #include "cli/terminal.h"
-#include "modules/module.h"
 
 namespace hub {
 namespace {
@@ -24,27 +23,12 @@ std::string file_name(const std::string& output) {
 
 void run_session(Session& session, const Args& args, Context& context) {
   const Program& p = session.program();
-  std::vector<Tensor> inputs(p.inputs.size());
-  for (const auto& word : args.list("--in")) {
-    const size_t equals = word.find('=');
-    if (equals == std::string::npos && p.inputs.size() != 1) {
-      fail(Code::usage, "--in ", word, ": the network has ", p.inputs.size(),
-           " inputs, NAME=FILE.npy is wanted");
-    }
-    const size_t index =
-        equals == std::string::npos ? 0 : session.input_index(word.substr(0, equals));
-    const std::string path = equals == std::string::npos ? word : word.substr(equals + 1);
-    inputs[index] = within(path, [&] { return read_npy(MappedFile::open(path)); });
-  }
+  const std::vector<Tensor> inputs = given_inputs(args, session);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& v = p[p.inputs[i]];
     if (!inputs[i])
       fail(Code::usage, "input '", v.name, "' ", v.declared.str(), " is missing: --in ", v.name,
            "=FILE.npy");
-  }
-  if (const std::string runs = args.text("--profile"); !runs.empty()) {
-    context.terminal.print(session.profile(inputs, args.number("--profile", 1)));
-    return;
   }
   const std::vector<Tensor> outputs = session.run(inputs);
   const std::string folder = args.text("--out");
@@ -69,28 +53,8 @@ void run_session(Session& session, const Args& args, Context& context) {
 
 int run(const Args& args, Context& context) {
   set_threads(args.number("--threads", 0));
-  const std::string device = args.text("--device");
-  const std::string word = args.text("source");
-  const auto request = module_request(word);
-  if (!request) {
-    Session session(import_file(word), {.device = device, .pack_file = {}, .states = {}});
-    run_session(session, args, context);
-    return 0;
-  }
-  Hub hub(context.settings(), context.terminal);
-  const auto module = Module::open(hub.need(*request), context.terminal, device);
-  const auto& networks = module->manifest().networks;
-  std::string name = args.text("--network");
-  if (name.empty()) {
-    if (networks.size() != 1) {
-      std::vector<std::string> names;
-      for (const auto& [n, spec] : networks) names.push_back(n);
-      fail(Code::usage, module->manifest().id(), " has several networks; --network ", one_of(names),
-           " is wanted");
-    }
-    name = networks.begin()->first;
-  }
-  run_session(module->network(name), args, context);
+  Network network(args, context, args.text("--device"));
+  run_session(network.session(), args, context);
   return 0;
 }
 
@@ -108,7 +72,6 @@ extern const Command infer_command{
      {"--network", "text", "which of the module's networks"},
      {"--device", "text", "cpu or reference", "cpu"},
      {"--threads", "number", "0 means one a processor", "0"},
-     {"--profile", "number", "instead prints the times of N runs and of each step"},
      {"--json", "flag", "one JSON object an output"}},
     run};
 

@@ -50,6 +50,7 @@ struct Prepared {
   std::vector<int> in_place;  ///< output k may take the memory of input in_place[k] when nobody
                               ///< reads that later; -1: it may not
   std::string how;            ///< the implementation, for profiles
+  std::string why;            ///< why it is no better one, where there might be one
   std::function<Step(const Places&)> bind;
 };
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "runtime/block.h"
 #include "runtime/device/device.h"
+#include "runtime/empty.h"
 
 namespace hub {
 namespace {
@@ -59,6 +60,7 @@ Prepared Reference::prepare(const OpCall& call, std::span<const Operand> in,
     }
     if (b->call.op->run != nullptr)
       return [b, blocks = std::make_shared<Blocks>(device)] { run_blocks(*b, *blocks); };
+    if (nothing_to_write(out_specs)) return [] {};
     return [b] { b->call.op->forward({b->call.attrs, b->in_ptr, b->out_ptr}); };
   };
   return p;

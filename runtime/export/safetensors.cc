@@ -23,9 +23,8 @@ std::string_view type_name(DType dtype) {
     case DType::u16: return "U16";
     case DType::u8: return "U8";
     case DType::boolean: return "BOOL";
-    case DType::none: break;
+    default: fail(Code::unsupported, "safetensors cannot hold ", name_of(dtype));
   }
-  fail(Code::unsupported, "safetensors have no type for an empty tensor");
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ using Found = std::map<std::string, std::span<const std::byte>,
 
 class Storages {
  public:
-  Storages(const MappedFile& file, Found found) : owner_(file.owner()), found_(std::move(found)) {}
+  Storages(const MappedFile& file, Found found)
+      : owner_(file.owner()), found_(std::move(found)), most_gathered_(2 * file.size()) {}
 
   Tensor tensor(const PyTensor& t) {
     const Tensor& storage = load(*t.storage);
@@ -36,6 +37,11 @@ class Storages {
     const auto* base =
         static_cast<const std::byte*>(storage.raw()) + static_cast<size_t>(t.offset) * size;
     if (contiguous(t)) return Tensor(storage.dtype(), shape, storage.owner(), base);
+    // Each is stored once; files that copy one storage over and over are made for that.
+    gathered_ += static_cast<size_t>(numel) * size;
+    if (gathered_ > most_gathered_)
+      fail(Code::refused, "it and the tensors before it would be copied to ", gathered_,
+           " bytes out of a file of ", most_gathered_ / 2);
     return gather(t, storage.dtype(), shape, base, size);
   }
 
@@ -94,6 +100,7 @@ class Storages {
 
   std::shared_ptr<const void> owner_;
   Found found_;
+  size_t gathered_ = 0, most_gathered_;
   std::map<std::string, Tensor, std::less<>> loaded_;
 };
 

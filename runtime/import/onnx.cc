@@ -7,15 +7,25 @@
 #include <set>
 
 #include "base/error.h"
+#include "runtime/budget.h"
 #include "runtime/import/import.h"
 #include "runtime/import/node.h"
 #include "runtime/import/onnx_functions.h"
 #include "runtime/import/onnx_tensor.h"
+#include "runtime/import/wire.h"
 
 namespace hub {
 namespace {
 
 constexpr int newest_ir = 13;
+
+/// Models, graphs, nodes, attributes, tensors, value infos and what these hold.
+constexpr WireMessage messages[] = {
+    {'M', 7, 'g'},  {'M', 8, 'e'},  {'M', 25, 'f'}, {'g', 1, 'n'}, {'g', 5, 't'},  {'g', 11, 'v'},
+    {'g', 12, 'v'}, {'g', 15, 's'}, {'n', 5, 'a'},  {'a', 5, 't'}, {'a', 6, 'g'},  {'a', 11, 'g'},
+    {'f', 7, 'n'},  {'f', 9, 'e'},  {'f', 11, 'a'}, {'t', 3, 'e'}, {'t', 13, 'e'}, {'s', 1, 't'},
+    {'v', 2, 'y'},  {'y', 1, 'o'},  {'y', 4, 'i'},  {'y', 5, 'e'}, {'y', 8, 'e'},  {'y', 9, 'i'},
+    {'i', 1, 'y'},  {'o', 2, 'd'},  {'d', 1, 'e'}};
 
 std::string key_of(const onnx::Node& node) {
   const std::string domain = onnx_domain(node.domain());
@@ -114,7 +124,8 @@ class Graph {
         continue;  // old files list their initializers as inputs too
       // Inside a loop shapes may change from round to round, whatever the file says.
       const Spec spec = onnx_spec(input);
-      define(input.name(), {&program_, program_.add_input(input.name(), around_ ? Spec{} : spec)});
+      const Var v{&program_, program_.add_input(input.name(), around_ ? Spec{} : spec)};
+      define(input.name(), is_optional(input) ? apply("optional_open", {v}) : v);
     }
   }
 
@@ -205,8 +216,19 @@ class Graph {
           add_attribute(a, node.attrs);
       }
     });
+    if (const std::string y = onnx_differentiated(proto); !y.empty()) {
+      node.captured_.emplace("y", Vars{value(y, where)});
+      Vars& xs = node.captured_["xs"];
+      for (const std::string& x : node.attrs.strings("xs")) xs.push_back(value(x, where));
+    }
     const size_t before = program_.ops.size();
-    find_import(key_of(proto))->make(node);
+    try {
+      find_import(key_of(proto))->make(node);
+    } catch (const Error& e) {
+      const std::string_view what = e.what();
+      if (what.find(where) != what.npos) throw;
+      throw Error(e.code(), concat(where, ": ", what));
+    }
     for (size_t i = before; i < program_.ops.size(); ++i)
       if (program_.ops[i].name.empty()) program_.ops[i].name = node.name;
     for (size_t i = 0; i < node.wanted_outputs; ++i) {
@@ -236,6 +258,11 @@ class Graph {
       const std::vector<double> values = attrs.floats(kind);
       tensor =
           Tensor::floats({static_cast<int64_t>(values.size())}, {values.begin(), values.end()});
+    } else if (kind == "value_string") {
+      tensor = Tensor::strings({}, {attrs.s(kind)});
+    } else if (kind == "value_strings") {
+      const std::vector<std::string> values = attrs.strings(kind);
+      tensor = Tensor::strings({static_cast<int64_t>(values.size())}, values);
     } else {
       fail(Code::unsupported, where, " gives a ", kind);
     }
@@ -267,12 +294,18 @@ class Graph {
       case 8:
         attrs.set(a.name(), std::vector<std::string>(a.strings().begin(), a.strings().end()));
         break;
+      case 13: break;  // a type: values say theirs themselves
       default: fail(Code::unsupported, "attribute '", a.name(), "' is of kind ", type);
     }
   }
 
   void add_output(const onnx::ValueInfo& output) {
     Var v = value(output.name(), "the list of outputs");
+    if (is_optional(output)) {
+      if (program_[v.id].name == output.name())
+        program_.rename(v.id, concat(output.name(), "~value"));
+      v = apply("optional_close", {v});
+    }
     // Inputs, constants and values that have another name already are handed out under this one.
     const Value& made = program_[v.id];
     if (made.name != output.name() || made.constant || !outputs_.insert(v.id).second ||
@@ -280,8 +313,14 @@ class Graph {
       v = apply("identity", {v});
       program_.rename(v.id, output.name());
     }
-    program_[v.id].declared = onnx_spec(output);
+    if (around_ == nullptr || !output.type().has_optional_type())
+      program_[v.id].declared = onnx_spec(output);
     program_.outputs.push_back(v.id);
+  }
+
+  /// Only the model itself takes and gives optional values as lists (ops/optional.cc).
+  bool is_optional(const onnx::ValueInfo& info) const {
+    return around_ == nullptr && info.type().has_optional_type();
   }
 
   bool is_input(ValueId id) const {
@@ -303,13 +342,16 @@ class Graph {
 Program import_onnx(const Files& files, const RelPath& path) {
   const MappedFile file = files.open(path);
   return within(concat("ONNX model ", path.str()), [&] {
-    if (file.size() > INT_MAX)
-      fail(Code::refused, "it is larger than 2 GiB; such models keep weights in external files");
-    onnx::Model model;
-    if (!model.ParseFromArray(file.bytes().data(), static_cast<int>(file.size())))
-      fail(Code::refused, "it is no ONNX file, or a damaged one");
-    OnnxExternalData external(files, path);
-    return Graph(external).import(model);
+    return in_memory([&] {
+      if (file.size() > INT_MAX)
+        fail(Code::refused, "it is larger than 2 GiB; such models keep weights in external files");
+      check_weight(file.text(), messages, 'M');
+      onnx::Model model;
+      if (!model.ParseFromArray(file.bytes().data(), static_cast<int>(file.size())))
+        fail(Code::refused, "it is no ONNX file, or a damaged one");
+      OnnxExternalData external(files, path);
+      return Graph(external).import(model);
+    });
   });
 }
 

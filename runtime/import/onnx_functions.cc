@@ -92,12 +92,13 @@ class Inliner {
       name = names.try_emplace(name, prefix + name).first->second;
     };
     for (const onnx::Node& inner : f.node()) {
-      spent_ += 256 + inner.ByteSizeLong();
-      if (spent_ > most_bytes)
-        fail(Code::refused, where, ": written out, the functions take more than ", most_bytes);
       onnx::Node node = inner;
       node.set_name(prefix + inner.name());
       localise(node, call, f, rename);
+      spent_ += 256 + node.ByteSizeLong();
+      if (spent_ > most_bytes)
+        fail(Code::refused, where, ": written out, the functions take more than ", most_bytes,
+             " bytes");
       add(std::move(node), versions, depth + 1);
     }
     for (const auto& [from, to] : passed_through) {
@@ -164,8 +165,16 @@ std::string onnx_domain(const std::string& domain) {
   return domain == "ai.onnx" ? std::string() : domain;
 }
 
+std::string onnx_differentiated(const onnx::Node& node) {
+  if (node.op_type() != "Gradient" || node.domain() != "ai.onnx.preview.training") return {};
+  for (const onnx::Attribute& a : node.attribute())
+    if (a.name() == "y") return a.s();
+  return {};
+}
+
 std::set<std::string> onnx_reads(const OnnxNode& node) {
   std::set<std::string> names(node.node.input().begin(), node.node.input().end());
+  names.insert(onnx_differentiated(node.node));
   for (const onnx::Attribute& a : node.node.attribute()) {
     if (!a.has_g()) continue;
     std::set<std::string> inside;

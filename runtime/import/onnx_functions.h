@@ -17,6 +17,9 @@ struct OnnxNode {
   std::map<std::string, std::vector<OnnxNode>> blocks;  ///< the nodes of its graphs, by attribute
 };
 
+/// What a Gradient node differentiates; "" of any other node.
+std::string onnx_differentiated(const onnx::Node& node);
+
 /// The names that a node reads, those that its graphs read of the graph around them included.
 std::set<std::string> onnx_reads(const OnnxNode& node);
 

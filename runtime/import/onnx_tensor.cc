@@ -23,12 +23,49 @@ void convert(const Values& values, T* out) {
   }
 }
 
+/// Two numbers lie in a byte of a file, the first one in its lower half.
+bool is_half_byte(DType dtype) { return dtype == DType::i4 || dtype == DType::u4; }
+
+size_t bytes_in_file(const Spec& spec) {
+  const size_t bytes = bytes_of(spec);
+  return is_half_byte(spec.dtype) ? (bytes + 1) / 2 : bytes;
+}
+
+Tensor from_half_bytes(const Spec& spec, std::span<const std::byte> bytes) {
+  if (bytes.size() != bytes_in_file(spec))
+    fail(Code::refused, spec.str(), " needs ", bytes_in_file(spec), " bytes, there are ",
+         bytes.size());
+  Tensor t(spec.dtype, spec.shape);
+  for (size_t i = 0; i < t.bytes(); ++i) {
+    const int half = std::to_integer<int>(bytes[i / 2]) >> (i % 2 * 4) & 15;
+    t.data<int8_t>()[i] =
+        static_cast<int8_t>(spec.dtype == DType::i4 && half > 7 ? half - 16 : half);
+  }
+  return t;
+}
+
+Tensor from_bytes(const Spec& spec, std::span<const std::byte> bytes,
+                  std::shared_ptr<const void> owner) {
+  if (spec.dtype == DType::string) fail(Code::refused, "strings do not lie in raw bytes");
+  return is_half_byte(spec.dtype) ? from_half_bytes(spec, bytes)
+                                  : tensor_from_bytes(spec, bytes, std::move(owner));
+}
+
 /// The numbers of a tensor without raw bytes, from the field that belongs to its type.
 Tensor from_fields(const onnx::Tensor& from, const Spec& spec) {
   const auto check = [&](int count) {
     if (count != spec.shape.numel()) fail(Code::refused, spec.str(), " holds ", count, " numbers");
   };
   Tensor t;
+  if (spec.dtype == DType::string) {
+    check(from.string_data_size());
+    return Tensor::strings(spec.shape, {from.string_data().begin(), from.string_data().end()});
+  }
+  if (is_half_byte(spec.dtype)) {
+    std::string bytes;
+    for (int32_t v : from.int32_data()) bytes += static_cast<char>(v);
+    return from_half_bytes(spec, std::as_bytes(std::span(bytes)));
+  }
   const auto integers = [&]<class T>(T*, const auto& values) {
     check(values.size());
     t = Tensor(spec.dtype, spec.shape);
@@ -48,12 +85,16 @@ Tensor from_fields(const onnx::Tensor& from, const Spec& spec) {
     case DType::i32: integers(static_cast<int32_t*>(nullptr), from.int32_data()); break;
     case DType::i16: integers(static_cast<int16_t*>(nullptr), from.int32_data()); break;
     case DType::i8: integers(static_cast<int8_t*>(nullptr), from.int32_data()); break;
+    case DType::f8e4m3:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz:
     case DType::u8: integers(static_cast<uint8_t*>(nullptr), from.int32_data()); break;
     case DType::boolean: integers(static_cast<bool*>(nullptr), from.int32_data()); break;
     case DType::u16:
     case DType::f16:
     case DType::bf16: integers(static_cast<uint16_t*>(nullptr), from.int32_data()); break;
-    case DType::none: break;
+    default: fail(Code::unsupported, spec.str(), " cannot be read from numbers");
   }
   return t;
 }
@@ -70,17 +111,29 @@ Tensor read(onnx::Tensor& from, OnnxExternalData& external) {
   if (from.has_segment()) fail(Code::unsupported, "it is stored in segments");
   Shape shape(std::span<const int64_t>(from.dims().data(), static_cast<size_t>(from.dims_size())));
   const Spec spec{onnx_dtype(from.data_type(), "it"), shape};
-  const size_t size = bytes_of(spec);
+  const size_t size = bytes_in_file(spec);
   if (from.data_location() == 1) {
     std::shared_ptr<const void> owner;
     const std::span<const std::byte> bytes = external.find(from, size, owner);
-    return tensor_from_bytes(spec, bytes, std::move(owner));
+    return from_bytes(spec, bytes, std::move(owner));
   }
   if (from.data_location() != 0)
     fail(Code::refused, "unknown data location ", from.data_location());
   if (!from.has_raw_data()) return from_fields(from, spec);
   auto raw = std::make_shared<const std::string>(std::move(*from.mutable_raw_data()));
-  return tensor_from_bytes(spec, std::as_bytes(std::span(*raw)), raw);
+  return from_bytes(spec, std::as_bytes(std::span(*raw)), raw);
+}
+
+/// Sequences of tensors, and optional tensors and sequences of them.
+bool is_list(const onnx::Type& type) {
+  const auto of_tensors = [](const onnx::Type::OfItems& items) {
+    return !items.has_elem_type() || items.elem_type().has_tensor_type();
+  };
+  if (type.has_sequence_type()) return of_tensors(type.sequence_type());
+  if (!type.has_optional_type()) return false;
+  const onnx::Type& inside = type.optional_type().elem_type();
+  return of_tensors(type.optional_type()) ||
+         (inside.has_sequence_type() && of_tensors(inside.sequence_type()));
 }
 
 }  // namespace
@@ -120,8 +173,10 @@ Tensor onnx_tensor(onnx::Tensor& tensor, OnnxExternalData& external) {
 
 Spec onnx_spec(const onnx::ValueInfo& info) {
   if (!info.has_type() || info.type().value_case() == onnx::Type::VALUE_NOT_SET) return {};
+  if (is_list(info.type())) return {DType::list, {}};
   if (!info.type().has_tensor_type())
-    fail(Code::unsupported, "'", info.name(), "' is no plain tensor");
+    fail(Code::unsupported, "'", info.name(),
+         "' is no tensor, sequence of tensors or optional one of these");
   const onnx::Type::OfTensor& type = info.type().tensor_type();
   const DType dtype = onnx_dtype(type.elem_type(), concat("'", info.name(), "'"));
   if (!type.has_shape()) return {};

@@ -30,6 +30,7 @@ class OnnxExternalData {
 Tensor onnx_tensor(onnx::Tensor& tensor, OnnxExternalData& external);
 
 /// What a file says of an input or output; no dtype when it leaves the type or the rank open.
+/// Sequences and optional values are lists.
 Spec onnx_spec(const onnx::ValueInfo& info);
 
 }  // namespace hub

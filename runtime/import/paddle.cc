@@ -8,17 +8,32 @@
 
 #include "base/error.h"
 #include "runtime/block.h"
+#include "runtime/budget.h"
 #include "runtime/import/import.h"
 #include "runtime/import/node.h"
 #include "runtime/import/paddle.pb.h"
 #include "runtime/import/paddle_params.h"
+#include "runtime/import/wire.h"
 
 namespace hub {
 namespace {
 
 constexpr size_t most_blocks = 64;
 
-enum VarKind { lod_tensor = 7, feed_list = 9, fetch_list = 10, reader = 15, raw = 17 };
+/// Programs, blocks, variables with their types, operators with slots and attributes.
+constexpr WireMessage messages[] = {{'P', 1, 'b'}, {'P', 4, 'e'}, {'b', 3, 'v'},  {'b', 4, 'o'},
+                                    {'v', 2, 't'}, {'t', 3, 'l'}, {'l', 1, 'e'},  {'o', 1, 's'},
+                                    {'o', 2, 's'}, {'o', 4, 'a'}, {'a', 20, 'e'}, {'a', 21, 'e'}};
+
+enum VarKind {
+  lod_tensor = 7,
+  selected_rows = 8,
+  feed_list = 9,
+  fetch_list = 10,
+  tensor_array = 13,
+  reader = 15,
+  raw = 17
+};
 
 /// Attributes that say nothing about the result: who made the call, and where in whose Python file.
 const std::set<std::string_view> ignored_attributes = {
@@ -165,6 +180,8 @@ class Block {
   Spec spec_of(const fluid::Var& var) const {
     const std::string what = concat("variable '", var.name(), "'");
     if (!var.has_type() || !var.type().has_type()) fail(Code::refused, what, " has no type");
+    if (var.type().type() == selected_rows)
+      fail(Code::unsupported, what, " holds selected rows, the gradient of a sparse table");
     if (var.type().type() != lod_tensor)
       fail(Code::unsupported, what, " is no tensor (type ", var.type().type(), ")");
     return paddle_spec(var.type().lod_tensor().tensor(), what);
@@ -256,6 +273,8 @@ class Block {
       if (!vars.empty() && !node.slots_.emplace(slot.parameter(), std::move(vars)).second)
         fail(Code::refused, title, ": slot ", slot.parameter(), " is there twice");
     }
+    if (op.type() == "write_to_array" && known(node.name))
+      node.slots_["Array"] = {read(node.name, title).var};
     for (const fluid::Op::Slot& slot : op.outputs())
       node.wanted_slots_[slot.parameter()] = static_cast<size_t>(slot.arguments_size());
     for (const fluid::Attr& a : op.attrs())
@@ -277,6 +296,8 @@ class Block {
 
   const Current& read(const std::string& name, std::string_view reader) {
     auto it = current_.find(name);
+    if (it == current_.end() && is_array(name))
+      it = current_.emplace(name, Current{apply(program_, *find_op("list_make"), {})[0], {}}).first;
     if (it == current_.end() && around_ != nullptr)
       it = current_.emplace(name, capture(around_->read(name, reader), name)).first;
     if (it == current_.end())
@@ -289,10 +310,17 @@ class Block {
 
   // ---- blocks ----
 
+  /// Whether this block declares the name as an array of tensors, which is empty at first.
+  bool is_array(const std::string& name) const {
+    const auto it = vars_.find(name);
+    return it != vars_.end() && it->second->type().type() == tensor_array;
+  }
+
   /// Whether a name stands for something here or in a block around this one.
   bool known(const std::string& name) const {
     const auto it = current_.find(name);
     if (it != current_.end()) return bool(it->second.var);
+    if (is_array(name)) return true;
     return around_ != nullptr && around_->known(name);
   }
 
@@ -504,15 +532,18 @@ class Block {
 Program import_paddle(const Files& files, const RelPath& program, const std::string& params) {
   const MappedFile file = files.open(program);
   return within(concat("Paddle program ", program.str()), [&] {
-    if (file.text().starts_with('{'))
-      fail(Code::unsupported,
-           "it is a PIR program of Paddle 3 (JSON); export it with FLAGS_enable_pir_api=0");
-    if (file.size() > INT_MAX) fail(Code::refused, "it is larger than 2 GiB");
-    fluid::Program message;
-    if (!message.ParseFromArray(file.bytes().data(), static_cast<int>(file.size())))
-      fail(Code::refused, "it is no Paddle program, or a damaged one");
-    if (message.blocks_size() == 0) fail(Code::refused, "it has no blocks");
-    return Block(message, program).import(files, params);
+    return in_memory([&] {
+      if (file.text().starts_with('{'))
+        fail(Code::unsupported,
+             "it is a PIR program of Paddle 3 (JSON); export it with FLAGS_enable_pir_api=0");
+      if (file.size() > INT_MAX) fail(Code::refused, "it is larger than 2 GiB");
+      check_weight(file.text(), messages, 'P');
+      fluid::Program message;
+      if (!message.ParseFromArray(file.bytes().data(), static_cast<int>(file.size())))
+        fail(Code::refused, "it is no Paddle program, or a damaged one");
+      if (message.blocks_size() == 0) fail(Code::refused, "it has no blocks");
+      return Block(message, program).import(files, params);
+    });
   });
 }
 

@@ -61,7 +61,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool string(string_t& text) override {
-    if (level_ == 2 && field_ == "dtype") {
+    if (level_ == 2 && !at_metadata(2) && field_ == "dtype") {
       entries.back().dtype = std::move(text);
       return true;
     }

@@ -206,10 +206,8 @@ void onnx_prelu(ImportNode& n) {
 
 void paddle_prelu(ImportNode& n) {
   const std::string mode = n.attrs.s("mode", "all");
-  if (n.attrs.s("data_format", "NCHW") != "NCHW")
-    n.refuse("'data_format' is ", n.attrs.s("data_format", ""));
-  n.out("Out",
-        apply("prelu", {n.need("X"), n.need("Alpha")}, {{"channel", int64_t{mode == "channel"}}}));
+  const bool channel = mode == "channel" && !channels_last(n);
+  n.out("Out", apply("prelu", {n.need("X"), n.need("Alpha")}, {{"channel", int64_t{channel}}}));
 }
 
 /// X to Out; attributes `to` take the numbers of Paddle's `from`, or its default.

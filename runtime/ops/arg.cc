@@ -58,6 +58,10 @@ void paddle_arg(ImportNode& n) {
     axis = 0;
   }
   Var y = apply(op.view(), {x}, {{"axis", axis}, {"keepdims", n.attrs.i("keepdims", 0)}});
+  const Spec& declared = n.program[n.need("X").id].declared;
+  const bool one = axis == 0 && (n.attrs.i("flatten", 0) != 0 ||
+                                 (declared.dtype != DType::none && declared.shape.rank() == 1));
+  if (one && n.attrs.i("keepdims", 0) == 0) y = paddle_scalar(n, y);
   if (n.attrs.i("dtype", -1) == 2) y = apply("cast", {y}, {{"to", "int32"}});
   n.out("Out", y);
 }

@@ -94,7 +94,7 @@ void grad(Grad& g) {
 
 /// attention_grad(q, k, v, mask?, dy) -> dq, dk, dv; the probabilities are computed again.
 std::vector<Spec> infer_grad(const Infer& infer) {
-  want(infer, 4, infer_attention(infer)[0]);
+  need(infer, 4, infer_attention(infer)[0]);
   return {infer.in(0), infer.in(1), infer.in(2)};
 }
 

@@ -87,7 +87,7 @@ void grad_train(Grad& g) {
 }
 
 std::vector<Spec> infer_grad(const Infer& infer) {
-  want(infer, 1, infer.in(0));
+  need(infer, 1, infer.in(0));
   const Spec c = by_channel(infer, 2);
   return {infer.in(0), c, c};
 }

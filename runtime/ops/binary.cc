@@ -1,6 +1,7 @@
 // Elementwise functions of two tensors of the same type, broadcast as NumPy does: arithmetic,
-// comparisons, logic, bit shifts. Integers wrap; dividing one by zero is refused, the remainder
-// takes the sign of the divisor (attribute fmod: of the dividend). pow takes any type of exponent.
+// comparisons, logic, bits and bit shifts. Integers wrap; dividing one by zero is refused, the
+// remainder takes the sign of the divisor (attribute fmod: of the dividend). pow takes any type of
+// exponent.
 #include <cmath>
 #include <concepts>
 
@@ -71,6 +72,15 @@ void forward_comparison(const Call& call) {
   dispatch(Kinds{}, call.x(0).dtype(), [&]<class T>() { zip<T, T, bool>(call, f); });
 }
 
+std::vector<Spec> infer_equal(const Infer& in) {
+  return infer_comparison<decltype(Everything{} + Types<std::string>{})>(in);
+}
+void forward_equal(const Call& call) {
+  const auto equal = [](const auto& a, const auto& b) { return a == b; };
+  if (call.x(0).dtype() == DType::string) return zip<std::string, std::string, bool>(call, equal);
+  dispatch(Everything{}, call.x(0).dtype(), [&]<class T>() { zip<T, T, bool>(call, equal); });
+}
+
 /// Wrapping integer arithmetic: in an unsigned type of at least int's width.
 template <auto f, class V>
 V wrapping(V a, V b) {
@@ -131,6 +141,11 @@ constexpr auto fmod_values = [](auto a, auto b) {
   }
 };
 
+constexpr auto bit_and_values = [](auto a, auto b) { return static_cast<decltype(a)>(a & b); };
+constexpr auto bit_or_values = [](auto a, auto b) { return static_cast<decltype(a)>(a | b); };
+constexpr auto bit_xor_values = [](auto a, auto b) { return static_cast<decltype(a)>(a ^ b); };
+constexpr auto angle_values = [](auto a, auto b) { return std::atan2(a, b); };
+
 /// NaN wins over any number.
 template <class V>
 bool is_nan(V v) {
@@ -140,7 +155,6 @@ bool is_nan(V v) {
 constexpr auto min_values = [](auto a, auto b) { return a < b || is_nan(a) ? a : b; };
 constexpr auto max_values = [](auto a, auto b) { return a > b || is_nan(a) ? a : b; };
 
-constexpr auto equal_values = [](auto a, auto b) { return a == b; };
 constexpr auto less_values = [](auto a, auto b) { return a < b; };
 constexpr auto less_equal_values = [](auto a, auto b) { return a <= b; };
 constexpr auto greater_values = [](auto a, auto b) { return a > b; };
@@ -279,6 +293,13 @@ void grad_pow(Grad& g) {
     g.dx(1, sum_to(mul(g.dy(), slope), g.x(1)));
   }
 }
+void grad_atan2(Grad& g) {
+  const Var y = g.x(0);
+  const Var x = g.x(1);
+  const Var part = div(g.dy(), add(mul(y, y), mul(x, x)));
+  g.dx(0, sum_to(mul(part, x), y));
+  g.dx(1, neg(sum_to(mul(part, y), x)));
+}
 /// Equal values share the gradient. `loses`(a, b) says that a is not the one chosen.
 template <Literal loses>
 void grad_choice(Grad& g) {
@@ -342,7 +363,8 @@ void onnx_mean(ImportNode& n) {
   n.out(0, apply("div", {fold<"add">(n.positional_), scalar_like(n, x, count)}));
 }
 
-/// Paddle aligns Y's first dimension with X's `axis`; -1 is NumPy's rule.
+/// Paddle aligns Y's first dimension with X's `axis`; -1 is NumPy's rule. Ones behind the other
+/// dimensions of Y do not count.
 template <Literal op>
 void paddle_binary(ImportNode& n) {
   Var y = n.need("Y");
@@ -355,6 +377,29 @@ void paddle_binary(ImportNode& n) {
 void paddle_not_equal(ImportNode& n) {
   n.out("Out", apply("not", {apply("equal", {n.need("X"), n.need("Y")})}));
 }
+
+/// Whatever is not zero is true.
+template <Literal op>
+void paddle_logical(ImportNode& n) {
+  n.out("Out", apply(op.view(),
+                     {cast_to(n.need("X"), DType::boolean), cast_to(n.need("Y"), DType::boolean)}));
+}
+
+/// Towards minus infinity since 2.6, towards zero before.
+void paddle_floor_div(ImportNode& n) {
+  const Var x = n.need("X");
+  Var y = n.need("Y");
+  if (const int64_t axis = n.attrs.i("axis", -1); axis != -1) y = aligned(n, y, x, axis);
+  if (n.version != 0 && n.version < 2006000)
+    n.refuse("a program of version ", n.version,
+             " may mean division towards zero or towards minus infinity");
+  const DType dtype = n.program[x.id].declared.dtype;
+  if (dtype == DType::none) n.refuse("the type of '", n.program[x.id].name, "' is not declared");
+  const bool real = one_of_types(Floats{}, dtype);
+  n.out("Out", real ? unary("floor", div(x, y)) : div(sub(x, apply("mod", {x, y})), y));
+}
+
+void paddle_atan2(ImportNode& n) { n.out("Out", apply("atan2", {n.need("X1"), n.need("X2")})); }
 
 void paddle_increment(ImportNode& n) {
   const Var x = n.need("X");
@@ -401,6 +446,19 @@ OpDef binary(std::string_view name, std::vector<Spec> (*infer)(const Infer&),
           .imports = std::move(imports)};
 }
 
+OpDef equal(std::vector<Import> imports) {
+  OpDef op = binary("equal", infer_equal, forward_equal, zero_gradient, std::move(imports));
+  op.strings = true;
+  return op;
+}
+
+template <auto f>
+OpDef bits(std::string_view name, std::vector<Import> imports) {
+  using Whole = decltype(Integers{} + Types<bool>{});
+  return binary(name, infer_arithmetic<Whole>, forward_arithmetic<Whole, f>, nullptr,
+                std::move(imports));
+}
+
 }  // namespace
 
 extern const std::vector<OpDef> binary_ops = {
@@ -419,7 +477,9 @@ extern const std::vector<OpDef> binary_ops = {
             {"paddle:scale", paddle_scale},
             {"paddle:square", paddle_square}}),
     binary("div", infer_arithmetic<Numbers>, forward_div, grad_div,
-           {{"onnx:Div", onnx_binary<"div">}, {"paddle:elementwise_div", paddle_binary<"div">}}),
+           {{"onnx:Div", onnx_binary<"div">},
+            {"paddle:elementwise_div", paddle_binary<"div">},
+            {"paddle:elementwise_floordiv", paddle_floor_div}}),
     binary("mod", infer_arithmetic<Numbers>, forward_mod, grad_mod,
            {{"onnx:Mod", onnx_binary<"mod">}, {"paddle:elementwise_mod", paddle_binary<"mod">}}),
     binary("pow", infer_pow, forward_pow, grad_pow,
@@ -432,11 +492,9 @@ extern const std::vector<OpDef> binary_ops = {
     binary("max", infer_arithmetic<Numbers>, forward_arithmetic<Numbers, max_values>,
            grad_choice<"less">,
            {{"onnx:Max", onnx_fold<"max">}, {"paddle:elementwise_max", paddle_binary<"max">}}),
-    binary("equal", infer_comparison<Everything>, forward_comparison<Everything, equal_values>,
-           zero_gradient,
-           {{"onnx:Equal", onnx_binary<"equal">},
-            {"paddle:equal", paddle_binary<"equal">},
-            {"paddle:not_equal", paddle_not_equal}}),
+    equal({{"onnx:Equal", onnx_binary<"equal">},
+           {"paddle:equal", paddle_binary<"equal">},
+           {"paddle:not_equal", paddle_not_equal}}),
     binary("less", infer_comparison<Numbers>, forward_comparison<Numbers, less_values>,
            zero_gradient,
            {{"onnx:Less", onnx_binary<"less">}, {"paddle:less_than", paddle_binary<"less">}}),
@@ -454,13 +512,21 @@ extern const std::vector<OpDef> binary_ops = {
             {"paddle:greater_equal", paddle_binary<"greater_equal">}}),
     binary("and", infer_arithmetic<Types<bool>>, forward_arithmetic<Types<bool>, and_values>,
            zero_gradient,
-           {{"onnx:And", onnx_binary<"and">}, {"paddle:logical_and", paddle_binary<"and">}}),
+           {{"onnx:And", onnx_binary<"and">}, {"paddle:logical_and", paddle_logical<"and">}}),
     binary("or", infer_arithmetic<Types<bool>>, forward_arithmetic<Types<bool>, or_values>,
            zero_gradient,
-           {{"onnx:Or", onnx_binary<"or">}, {"paddle:logical_or", paddle_binary<"or">}}),
+           {{"onnx:Or", onnx_binary<"or">}, {"paddle:logical_or", paddle_logical<"or">}}),
     binary("xor", infer_arithmetic<Types<bool>>, forward_arithmetic<Types<bool>, xor_values>,
            zero_gradient,
-           {{"onnx:Xor", onnx_binary<"xor">}, {"paddle:logical_xor", paddle_binary<"xor">}}),
+           {{"onnx:Xor", onnx_binary<"xor">}, {"paddle:logical_xor", paddle_logical<"xor">}}),
+    bits<bit_and_values>("bit_and", {{"onnx:BitwiseAnd", onnx_binary<"bit_and">},
+                                     {"paddle:bitwise_and", paddle_binary<"bit_and">}}),
+    bits<bit_or_values>("bit_or", {{"onnx:BitwiseOr", onnx_binary<"bit_or">},
+                                   {"paddle:bitwise_or", paddle_binary<"bit_or">}}),
+    bits<bit_xor_values>("bit_xor", {{"onnx:BitwiseXor", onnx_binary<"bit_xor">},
+                                     {"paddle:bitwise_xor", paddle_binary<"bit_xor">}}),
+    binary("atan2", infer_arithmetic<Floats>, forward_arithmetic<Floats, angle_values>, grad_atan2,
+           {{"paddle:atan2", paddle_atan2}}),
     binary("bit_shift", infer_shift, forward_shift, zero_gradient,
            {{"onnx:BitShift", onnx_binary<"bit_shift">}}),
 };

@@ -1,7 +1,9 @@
 // cast(x, like?): attribute `to` (a dtype name), or the type of `like`; how numbers change is said
-// at convert().
+// at convert() and, for the small types, at to_small() (attribute saturate, 1).
 #include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
+#include "runtime/ops/small_types.h"
+#include "runtime/ops/text.h"
 
 namespace hub {
 namespace {
@@ -21,9 +23,12 @@ void forward_cast(const Call& call) {
   Tensor& y = call.y();
   const int64_t n = x.numel();
   if (x.dtype() == y.dtype()) {
-    std::copy_n(x.data<std::byte>(), x.bytes(), y.data<std::byte>());
+    copy_elements(x, 0, n, y, 0);
     return;
   }
+  if (x.dtype() == DType::string || y.dtype() == DType::string) return cast_text(x, y);
+  if (is_small(x.dtype()) || is_small(y.dtype()))
+    return set_numbers(y, numbers_of(x), call.attrs.i("saturate", 1) != 0);
   dispatch(Everything{}, x.dtype(), [&]<class From>() {
     dispatch(Everything{}, y.dtype(), [&]<class To>() {
       const From* from = x.data<From>();
@@ -38,9 +43,15 @@ void grad_cast(Grad& g) { g.dx(0, apply("cast", {g.dy(), g.x(0)})); }
 
 void onnx_cast(ImportNode& n) {
   const DType to = onnx_type(n, "to");
-  n.out(0, apply("cast", {n.need(0)}, {{"to", std::string(name_of(to))}}));
+  Attrs attrs{{"to", std::string(name_of(to))}};
+  if (is_float8(to)) attrs.set("saturate", n.attrs.i("saturate", 1));
+  n.out(0, apply("cast", {n.need(0)}, attrs));
 }
-void onnx_cast_like(ImportNode& n) { n.out(0, apply("cast", {n.need(0), n.need(1)})); }
+void onnx_cast_like(ImportNode& n) {
+  Attrs attrs;
+  if (n.attrs.i("saturate", 1) == 0) attrs.set("saturate", int64_t{0});
+  n.out(0, apply("cast", {n.need(0), n.need(1)}, attrs));
+}
 
 void paddle_cast(ImportNode& n) {
   const DType to = paddle_type(n, "out_dtype");
@@ -57,6 +68,7 @@ extern const OpDef cast_op = {
     .forward = forward_cast,
     .grad = grad_cast,
     .settings = 0b10,
+    .strings = true,
     .imports = {{"onnx:Cast", onnx_cast},
                 {"onnx:CastLike", onnx_cast_like},
                 {"paddle:cast", paddle_cast}},

@@ -51,7 +51,8 @@ void forward_clip(const Call& call) {
   const int64_t n = call.x(0).numel();
   dispatch(Numbers{}, call.x(0).dtype(), [&]<class T>() {
     using W = wide_t<T>;
-    const auto [low, high] = bounds<T>(call, 1);
+    const auto limits = bounds<T>(call, 1);
+    const W low = limits.first, high = limits.second;
     const T* x = call.x(0).data<T>();
     T* y = call.y().data<T>();
     parallel(n, 1 << 15, [&](int64_t begin, int64_t end) {
@@ -68,7 +69,8 @@ void grad_clip(Grad& g) { g.dx(0, apply("clip_grad", {g.x(0), g.dy(), g.x(1), g.
 
 void forward_clip_grad(const Call& call) {
   dispatch(Floats{}, call.y().dtype(), [&]<class T>() {
-    const auto [low, high] = bounds<T>(call, 2);
+    const auto limits = bounds<T>(call, 2);
+    const wide_t<T> low = limits.first, high = limits.second;
     map_slope<T>(call, [low = low, high = high](auto x, auto dy) {
       return x > low && x < high ? dy : decltype(dy){0};
     });
@@ -93,6 +95,10 @@ void paddle_clip(ImportNode& n) {
   n.out("Out", apply("clip", {n.need("X"), limit("Min", "min"), limit("Max", "max")}));
 }
 
+void paddle_brelu(ImportNode& n) {
+  n.out("Out", clip(n.need("X"), n.attrs.f("t_min", 0), n.attrs.f("t_max", 24)));
+}
+
 void paddle_relu6(ImportNode& n) { n.out("Out", clip(n.need("X"), 0, n.attrs.f("threshold", 6))); }
 
 }  // namespace
@@ -106,6 +112,7 @@ extern const OpDef clip_op = {
     .settings = 0b110,
     .imports = {{"onnx:Clip", onnx_clip},
                 {"paddle:clip", paddle_clip},
+                {"paddle:brelu", paddle_brelu},
                 {"paddle:relu6", paddle_relu6}},
 };
 

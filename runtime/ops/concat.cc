@@ -31,22 +31,18 @@ std::vector<Spec> infer_concat(const Infer& in) {
   return {out};
 }
 
-/// Bytes of one step along the outer dimensions.
-size_t row_bytes(const Tensor& t, size_t axis) {
-  return static_cast<size_t>(t.shape().numel(axis, t.shape().rank())) * size_of(t.dtype());
-}
+/// Elements of one step along the outer dimensions.
+int64_t row_of(const Tensor& t, size_t axis) { return t.shape().numel(axis, t.shape().rank()); }
 
 void forward_concat(const Call& call) {
   Tensor& y = call.y();
   const size_t axis = axis_of(call.attrs.i("axis"), y.shape().rank());
   const int64_t outer = y.shape().numel(0, axis);
-  const size_t y_row = row_bytes(y, axis);
-  size_t at = 0;
+  const int64_t y_row = row_of(y, axis);
+  int64_t at = 0;
   for (const Tensor* x : call.in) {
-    const size_t row = row_bytes(*x, axis);
-    for (int64_t o = 0; o < outer; ++o) {
-      std::copy_n(x->data<std::byte>() + o * row, row, y.data<std::byte>() + o * y_row + at);
-    }
+    const int64_t row = row_of(*x, axis);
+    for (int64_t o = 0; o < outer; ++o) copy_elements(*x, o * row, row, y, o * y_row + at);
     at += row;
   }
 }
@@ -54,7 +50,8 @@ void forward_concat(const Call& call) {
 std::vector<int64_t> parts(int64_t length, const Attrs& attrs, std::vector<int64_t> sizes) {
   if (sizes.empty()) {
     const int64_t count = attrs.i("count");
-    if (count < 1 || count > std::max<int64_t>(length, 1))
+    constexpr int64_t most = 1 << 16;
+    if (count < 1 || count > std::min(std::max<int64_t>(length, 1), most))
       fail(Code::refused, length, " rows into ", count, " parts");
     const int64_t part = (length + count - 1) / count;
     for (int64_t i = 0; i < count; ++i)
@@ -96,15 +93,12 @@ void forward_split(const Call& call) {
   const AxisView view(x.shape(), axis_of(call.attrs.i("axis", 0), x.shape().rank()));
   const auto sizes =
       parts(view.length, call.attrs, call.has(1) ? call.x(1).to_ints() : std::vector<int64_t>{});
-  const size_t bytes = static_cast<size_t>(view.inner) * size_of(x.dtype());
   int64_t at = 0;
   for (size_t i = 0; i < call.out.size(); at += sizes[i++]) {
     if (call.out[i] == nullptr) continue;
-    const size_t row = static_cast<size_t>(sizes[i]) * bytes;
-    for (int64_t o = 0; o < view.outer; ++o) {
-      std::copy_n(x.data<std::byte>() + static_cast<size_t>(o * view.length + at) * bytes, row,
-                  call.out[i]->data<std::byte>() + static_cast<size_t>(o) * row);
-    }
+    const int64_t row = sizes[i] * view.inner;
+    for (int64_t o = 0; o < view.outer; ++o)
+      copy_elements(x, (o * view.length + at) * view.inner, row, *call.out[i], o * row);
   }
 }
 
@@ -147,7 +141,7 @@ void onnx_split(ImportNode& n) {
 
 int64_t paddle_axis(ImportNode& n) {
   const Var given = n.in("AxisTensor");
-  return given ? n.known(given).to_ints().at(0) : n.attrs.i("axis", 0);
+  return given ? known_number(n, given).to_ints()[0] : n.attrs.i("axis", 0);
 }
 
 void paddle_concat(ImportNode& n) {
@@ -172,13 +166,15 @@ void paddle_stack(ImportNode& n) {
   n.out("Y", apply("concat", all, {{"axis", axis}}));
 }
 
+/// unstack and unbind, whose results are called Y and Out.
+template <Literal slot>
 void paddle_unstack(ImportNode& n) {
   const int64_t axis = n.attrs.i("axis", 0);
-  const size_t count = n.wanted("Y");
+  const size_t count = n.wanted(slot.view());
   Vars all = apply(split_op, {n.need("X")},
                    {{"axis", axis}, {"count", static_cast<int64_t>(count)}}, count);
   for (Var& v : all) v = apply("squeeze", {v, ints(n, {axis})});
-  n.out_all("Y", all);
+  n.out_all(slot.view(), all);
 }
 
 }  // namespace
@@ -189,6 +185,7 @@ extern const OpDef concat_op = {
     .infer = infer_concat,
     .forward = forward_concat,
     .grad = grad_concat,
+    .strings = true,
     .imports = {{"onnx:Concat", onnx_concat},
                 {"paddle:concat", paddle_concat},
                 {"paddle:stack", paddle_stack}},
@@ -201,9 +198,11 @@ extern const OpDef split_op = {
     .infer = infer_split,
     .forward = forward_split,
     .grad = grad_split,
+    .strings = true,
     .imports = {{"onnx:Split", onnx_split},
                 {"paddle:split", paddle_split},
-                {"paddle:unstack", paddle_unstack}},
+                {"paddle:unstack", paddle_unstack<"Y">},
+                {"paddle:unbind", paddle_unstack<"Out">}},
 };
 
 }  // namespace hub

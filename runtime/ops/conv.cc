@@ -4,6 +4,7 @@
 #include "runtime/ops/grad.h"
 #include "runtime/ops/nn.h"
 #include "runtime/ops/post.h"
+#include "runtime/ops/rules.h"
 #include "runtime/ops/window.h"
 #include "runtime/ops/window_import.h"
 
@@ -121,20 +122,62 @@ void onnx_transpose(ImportNode& node) {
   node.out(0, apply("conv_transpose", {node.need(0), node.need(1), node.in(2)}, onnx_window(node)));
 }
 
-/// A Paddle convolution and its optional Bias slot.
-void paddle(ImportNode& node, std::string_view op, int64_t rank) {
+/// The sizes that a transposed convolution must come to beyond those that follow from its pads.
+/// SAME means the pads of a convolution over an input of this size. Both need declared sizes.
+void fit_transposed(ImportNode& node, Attrs& attrs, Var x) {
+  const auto sizes = node.attrs.ints("output_size");
+  const bool same = attrs.s("auto_pad", "") == "same_upper";
+  if (sizes.empty() && !same) return;
+  const Shape in = shape_of(node, x);
+  const Shape w = shape_of(node, node.need("Filter"));
+  if (in.rank() < 3 || w.rank() != in.rank()) node.refuse("weights ", w.str(), " for ", in.str());
+  const size_t rank = in.rank() - 2;
+  auto get = [&](const char* name, size_t d, int64_t fallback) {
+    const auto list = attrs.ints(name);
+    return d < list.size() ? list[d] : fallback;
+  };
+  std::vector<int64_t> more(rank), pads(2 * rank);
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t length = in[2 + d];
+    const int64_t stride = get("strides", d, 1);
+    if (length < 0) node.refuse("its output depends on a size that is not declared");
+    if (stride < 1) node.refuse("'strides' holds ", stride);
+    if (same) {
+      const int64_t sum =
+          std::max<int64_t>(((length + stride - 1) / stride - 1) * stride + w[2 + d] - length, 0);
+      pads[d] = sum / 2;
+      pads[rank + d] = sum - sum / 2;
+    } else {
+      pads[d] = get("pads", d, 0);
+      pads[rank + d] = get("pads", rank + d, 0);
+    }
+    const int64_t least = (length - 1) * stride - pads[d] - pads[rank + d] +
+                          get("dilations", d, 1) * (w[2 + d] - 1) + 1;
+    if (d < sizes.size()) more[d] = sizes[d] - least;
+    if (more[d] < 0 || more[d] >= stride)
+      node.refuse("'output_size' ", sizes[d], " cannot be reached from ", least);
+  }
+  attrs.erase("auto_pad");
+  attrs.set("pads", pads);
+  if (!sizes.empty()) attrs.set("output_padding", more);
+}
+
+/// A Paddle convolution and its optional Bias slot. Filters are [out, in, …] in both layouts.
+template <Literal op, size_t rank>
+void paddle(ImportNode& node) {
   Attrs attrs = paddle_window(node, rank);
   attrs.set("group", node.attrs.i("groups", 1));
   if (const auto more = node.attrs.ints("output_padding"); !more.empty())
     attrs.set("output_padding", more);
-  if (!node.attrs.ints("output_size").empty())
-    node.refuse("'output_size' is set; only sizes that follow from the pads");
-  node.out("Output", apply(op, {node.need("Input"), node.need("Filter"), node.in("Bias")}, attrs));
+  const bool last = channels_last(node);
+  const Var x = last ? channels_to_front(node.need("Input"), rank + 2) : node.need("Input");
+  if (last && (attrs.has("auto_pad") || !node.attrs.ints("output_size").empty()) &&
+      op.view() == "conv_transpose")
+    node.refuse("the sizes of its output with the channels last");
+  if (op.view() == "conv_transpose") fit_transposed(node, attrs, x);
+  const Var y = apply(op.view(), {x, node.need("Filter"), node.in("Bias")}, attrs);
+  node.out("Output", last ? channels_to_back(y, rank + 2) : y);
 }
-
-void paddle_conv2d(ImportNode& node) { paddle(node, "conv", 2); }
-void paddle_conv3d(ImportNode& node) { paddle(node, "conv", 3); }
-void paddle_transpose2d(ImportNode& node) { paddle(node, "conv_transpose", 2); }
 
 }  // namespace
 
@@ -145,9 +188,9 @@ extern const OpDef conv_op = {.name = "conv",
                               .forward = widened<forward_conv>,
                               .grad = grad<false>,
                               .imports = {{"onnx:Conv", onnx_conv},
-                                          {"paddle:conv2d", paddle_conv2d},
-                                          {"paddle:depthwise_conv2d", paddle_conv2d},
-                                          {"paddle:conv3d", paddle_conv3d}}};
+                                          {"paddle:conv2d", paddle<"conv", 2>},
+                                          {"paddle:depthwise_conv2d", paddle<"conv", 2>},
+                                          {"paddle:conv3d", paddle<"conv", 3>}}};
 
 extern const OpDef conv_transpose_op = {
     .name = "conv_transpose",
@@ -157,7 +200,8 @@ extern const OpDef conv_transpose_op = {
     .forward = widened<forward_transpose>,
     .grad = grad<true>,
     .imports = {{"onnx:ConvTranspose", onnx_transpose},
-                {"paddle:conv2d_transpose", paddle_transpose2d},
-                {"paddle:depthwise_conv2d_transpose", paddle_transpose2d}}};
+                {"paddle:conv2d_transpose", paddle<"conv_transpose", 2>},
+                {"paddle:depthwise_conv2d_transpose", paddle<"conv_transpose", 2>},
+                {"paddle:conv3d_transpose", paddle<"conv_transpose", 3>}}};
 
 }  // namespace hub

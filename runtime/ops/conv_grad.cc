@@ -28,7 +28,7 @@ void check(const Infer& infer, size_t x, size_t w, size_t dy) {
     fail(Code::unsupported, "the gradient of a convolution with something fused behind it");
   const Spec* in[] = {&infer.in(x), &infer.in(w)};
   const Tensor* values[] = {nullptr, nullptr};
-  want(infer, dy, names<transpose>.op->infer(Infer(infer.attrs, in, values))[0]);
+  need(infer, dy, names<transpose>.op->infer(Infer(infer.attrs, in, values))[0]);
 }
 
 template <bool transpose>

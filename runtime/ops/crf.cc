@@ -13,7 +13,7 @@ std::vector<Spec> infer_crf(const Infer& infer) {
   if (x.dtype != DType::f32 || x.shape.rank() != 2 || x.shape[1] < 1) {
     fail(Code::refused, "the emission is ", x.str(), "; float32[T, D] is wanted");
   }
-  want(infer, 1, {DType::f32, {x.shape[1] + 2, x.shape[1]}});
+  need(infer, 1, {DType::f32, {x.shape[1] + 2, x.shape[1]}});
   const Spec& offsets = infer.in(2);
   if (offsets.dtype != DType::i64 || offsets.shape.rank() != 1)
     fail(Code::refused, "the offsets are ", offsets.str());

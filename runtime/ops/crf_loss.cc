@@ -14,8 +14,8 @@ namespace {
 int64_t sequences(const Infer& infer) {
   const Spec& x = real_input(infer, 0, 2, 2);
   if (x.shape[1] < 1) fail(Code::refused, "the emission is ", x.str(), "; [T, D] is wanted");
-  want(infer, 1, {x.dtype, {x.shape[1] + 2, x.shape[1]}});
-  want(infer, 2, {DType::i64, {x.shape[0]}});
+  need(infer, 1, {x.dtype, {x.shape[1] + 2, x.shape[1]}});
+  need(infer, 2, {DType::i64, {x.shape[0]}});
   const Spec& offsets = infer.in(3);
   if (offsets.dtype != DType::i64 || offsets.shape.rank() != 1 || offsets.shape[0] < 1)
     fail(Code::refused, "the offsets are ", offsets.str(), "; int64[n] is wanted");
@@ -27,7 +27,7 @@ std::vector<Spec> infer_loss(const Infer& infer) {
 }
 
 std::vector<Spec> infer_grad(const Infer& infer) {
-  want(infer, 4, {infer.in(0).dtype, {sequences(infer)}});
+  need(infer, 4, {infer.in(0).dtype, {sequences(infer)}});
   return {infer.in(0), infer.in(1)};
 }
 

@@ -44,8 +44,9 @@ void grad_cumsum(Grad& g) {
 
 void paddle_cumsum(ImportNode& n) {
   Var x = n.need("X");
-  if (n.attrs.i("flatten", 0) != 0) x = reshape(x, {-1});
-  const Var axis = ints(n, {n.attrs.i("axis", -1)});
+  const bool flat = n.attrs.i("flatten", 0) != 0;
+  if (flat) x = reshape(x, {-1});
+  const Var axis = ints(n, {flat ? 0 : n.attrs.i("axis", -1)});
   n.out("Out",
         apply("cumsum", {x, axis},
               {{"exclusive", n.attrs.i("exclusive", 0)}, {"reverse", n.attrs.i("reverse", 0)}}));

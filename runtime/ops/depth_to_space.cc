@@ -11,7 +11,7 @@ namespace {
 /// The block size, with which `whole` must be divisible.
 int64_t block(const Infer& infer, int64_t whole) {
   const int64_t b = infer.attrs.i("blocksize");
-  if (b < 1 || b > (1 << 15) || whole % b != 0)
+  if (b < 1 || b > (1 << 8) || whole % b != 0)
     fail(Code::refused, "'blocksize' is ", b, " for ", infer.in(0).str());
   return b;
 }
@@ -73,8 +73,11 @@ void grad_to_space(Grad& g) { g.dx(0, apply("space_to_depth", {g.dy()}, g.attrs)
 void grad_to_depth(Grad& g) { g.dx(0, apply("depth_to_space", {g.dy()}, g.attrs)); }
 
 void paddle_shuffle(ImportNode& n) {
-  n.out("Out", apply("depth_to_space", {n.need("X")},
-                     {{"blocksize", n.attrs.i("upscale_factor", 1)}, {"mode", "CRD"}}));
+  const bool last = channels_last(n);
+  const Var x = last ? channels_to_front(n.need("X"), 4) : n.need("X");
+  const Var y = apply("depth_to_space", {x},
+                      {{"blocksize", n.attrs.i("upscale_factor", 1)}, {"mode", "CRD"}});
+  n.out("Out", last ? channels_to_back(y, 4) : y);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ void forward_tile(const Call& call) {
     shape[d] = to[d];
     done = next.reshaped(shape);
   }
-  std::copy_n(done.data<std::byte>(), done.bytes(), call.y().data<std::byte>());
+  copy_elements(done, 0, done.numel(), call.y(), 0);
 }
 
 void grad_expand(Grad& g) { g.dx(0, sum_to(g.dy(), g.x(0))); }
@@ -80,7 +80,7 @@ void forward_tile_grad(const Call& call) {
       sums[static_cast<size_t>(at)] += static_cast<wide_t<T>>(dy[i]);
     }
     std::transform(sums.begin(), sums.end(), call.y().data<T>(),
-                   [](double sum) { return static_cast<T>(sum); });
+                   [](double sum) { return convert<T>(sum); });
   });
 }
 
@@ -105,9 +105,25 @@ void paddle_expand(ImportNode& n) {
   const Var wanted = ints_slot(n, "expand_shapes_tensor", "Shape", "shape");
   n.out("Out", apply("expand", {n.need("X"), wanted}));
 }
+/// As Y, or as the attribute says.
+void paddle_expand_as(ImportNode& n) {
+  const Var y = n.in("Y");
+  n.out("Out", apply("expand", {n.need("X"),
+                                y ? apply("shape", {y}) : ints(n, n.attrs.ints("target_shape"))}));
+}
 void paddle_tile(ImportNode& n) {
   const Var repeats = ints_slot(n, "repeat_times_tensor", "RepeatTimes", "repeat_times");
-  n.out("Out", apply("tile", {n.need("X"), repeats}));
+  if (!repeats) n.refuse("no repeats are given");
+  Var x = n.need("X");
+  if (!repeats.constant()) return n.out("Out", apply("tile", {x, repeats}));
+  // Dimensions of 1 are put in front of the shorter one.
+  auto times = repeats.constant().to_ints();
+  const size_t rank = shape_of(n, x).rank();
+  if (times.size() < rank) times.insert(times.begin(), rank - times.size(), 1);
+  std::vector<int64_t> front;
+  for (size_t d = rank; d < times.size(); ++d) front.push_back(static_cast<int64_t>(d - rank));
+  if (!front.empty()) x = apply("unsqueeze", {x, ints(n, front)});
+  n.out("Out", apply("tile", {x, ints(n, times)}));
 }
 /// The first version of expand is a tile.
 void paddle_expand_v1(ImportNode& n) {
@@ -124,7 +140,10 @@ extern const OpDef expand_op = {
     .infer = infer_expand,
     .forward = forward_expand,
     .grad = grad_expand,
-    .imports = {{"onnx:Expand", onnx_same<"expand">}, {"paddle:expand_v2", paddle_expand}},
+    .strings = true,
+    .imports = {{"onnx:Expand", onnx_same<"expand">},
+                {"paddle:expand_v2", paddle_expand},
+                {"paddle:expand_as_v2", paddle_expand_as}},
 };
 
 extern const OpDef tile_op = {
@@ -134,6 +153,7 @@ extern const OpDef tile_op = {
     .infer = infer_tile,
     .forward = forward_tile,
     .grad = grad_tile,
+    .strings = true,
     .imports = {{"onnx:Tile", onnx_tile},
                 {"paddle:tile", paddle_tile},
                 {"paddle:expand", paddle_expand_v1}},

@@ -85,8 +85,8 @@ Tensor fill_value(const ImportNode& n) {
 }
 
 void paddle_fill_constant(ImportNode& n) {
-  const Var shape = ints_slot(n, "ShapeTensorList", "ShapeTensor", "shape");
-  if (!shape) n.refuse("no shape is given");
+  Var shape = ints_slot(n, "ShapeTensorList", "ShapeTensor", "shape");
+  if (!shape) shape = ints(n, {});  // no dimensions
   if (const Var value = n.in("ValueTensor")) return n.out("Out", apply("expand", {value, shape}));
   n.out("Out", apply("fill", {shape}, {{"value", fill_value(n)}}));
 }
@@ -118,8 +118,67 @@ void paddle_fill_like(ImportNode& n) {
   n.out("Out", apply("expand", {one, apply("shape", {x})}));
 }
 
+/// Paddle leaves the numbers open; here they are zeros.
+void paddle_empty(ImportNode& n) {
+  const Var shape = ints_slot(n, "ShapeTensorList", "ShapeTensor", "shape");
+  if (!shape) n.refuse("no shape is given");
+  const DType dtype = n.attrs.has("dtype") ? paddle_type(n, "dtype") : DType::f32;
+  n.out("Out", apply("fill", {shape}, {{"value", scalar_of(dtype, 0)}}));
+}
+
+void paddle_eye(ImportNode& n) {
+  const int64_t rows = n.attrs.i("num_rows");
+  const int64_t given = n.attrs.i("num_columns", -1);
+  const int64_t columns = given < 0 ? rows : given;
+  if (rows < 0 || rows > 1 << 14 || columns > 1 << 14)
+    n.refuse(rows, " rows, ", columns, " columns");
+  Tensor t(n.attrs.has("dtype") ? paddle_type(n, "dtype") : DType::f32, {rows, columns});
+  dispatch(Everything{}, t.dtype(), [&]<class T>() {
+    for (int64_t i = 0; i < t.numel(); ++i)
+      t.data<T>()[i] = convert<T>(i / columns == i % columns ? 1.0 : 0.0);
+  });
+  n.out("Out", constant(n.program, std::move(t)));
+}
+
+/// num numbers from start to stop: the first half counted from the start, the rest from the stop.
+void paddle_linspace(ImportNode& n) {
+  auto number = [&](double v) { return constant(n.program, scalar_of(DType::f64, v)); };
+  auto scalar = [&](const char* slot, DType dtype) {
+    return reshape(cast_to(n.need(slot), dtype), {});
+  };
+  const Var start = scalar("Start", DType::f64);
+  const Var stop = scalar("Stop", DType::f64);
+  const Var count = scalar("Num", DType::f64);
+  const Var i = apply("range", {number(0), count, number(1)});
+  const Var steps = apply("max", {sub(count, number(1)), number(1)});
+  const Var step = div(sub(stop, start), steps);
+  const Var up = add(start, mul(i, step));
+  const Var down = sub(stop, mul(sub(sub(count, number(1)), i), step));
+  const Var first = apply("less", {i, unary("floor", div(count, number(2)))});
+  const Var one = apply("equal", {count, number(1)});
+  const Var all = apply("where", {one, start, apply("where", {first, up, down})});
+  n.out("Out", cast_to(all, paddle_type(n, "dtype")));
+}
+
 void paddle_range(ImportNode& n) {
   n.out("Out", apply("range", {n.need("Start"), n.need("End"), n.need("Step")}));
+}
+
+/// Each input along a dimension of its own, repeated along the others.
+void paddle_meshgrid(ImportNode& n) {
+  n.need("X");
+  const Vars all = n.all("X");
+  Vars sizes;
+  for (Var v : all) sizes.push_back(apply("size", {v}));
+  for (Var& v : sizes) v = reshape(v, {1});
+  const Var shape = apply("concat", sizes, {{"axis", int64_t{0}}});
+  Vars out;
+  for (size_t k = 0; k < all.size(); ++k) {
+    std::vector<int64_t> own(all.size(), 1);
+    own[k] = -1;
+    out.push_back(apply("expand", {reshape(all[k], own), shape}));
+  }
+  n.out_all("Out", out);
 }
 
 /// A constant written into the program: the list for the type that is filled.
@@ -152,6 +211,10 @@ extern const OpDef fill_op = {
                 {"paddle:fill_constant_batch_size_like", paddle_fill_like_batch},
                 {"paddle:fill_zeros_like", paddle_fill_like},
                 {"paddle:fill_any_like", paddle_fill_like},
+                {"paddle:fill_zeros_like2", paddle_fill_like},
+                {"paddle:empty", paddle_empty},
+                {"paddle:eye", paddle_eye},
+                {"paddle:meshgrid", paddle_meshgrid},
                 {"paddle:assign_value", paddle_assign_value}},
 };
 
@@ -163,7 +226,9 @@ extern const OpDef range_op = {
     .forward = forward_range,
     .grad = grad_range,
     .settings = 0b10,
-    .imports = {{"onnx:Range", onnx_same<"range">}, {"paddle:range", paddle_range}},
+    .imports = {{"onnx:Range", onnx_same<"range">},
+                {"paddle:range", paddle_range},
+                {"paddle:linspace", paddle_linspace}},
 };
 
 }  // namespace hub

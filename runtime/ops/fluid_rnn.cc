@@ -32,7 +32,7 @@ int64_t width(const Infer& infer, int64_t gates) {
     fail(Code::refused, "the projected input is ", x.str(), "; [T, ", gates, " * D] is wanted");
   }
   const int64_t d = x.shape[1] / gates;
-  want(infer, 1, {x.dtype, {d, gates * d}});
+  need(infer, 1, {x.dtype, {d, gates * d}});
   return d;
 }
 

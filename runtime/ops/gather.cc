@@ -33,13 +33,11 @@ void forward_gather(const Call& call) {
   const Tensor& x = call.x(0);
   const AxisView view(x.shape(), axis_of(call.attrs.i("axis", 0), x.shape().rank()));
   const auto rows = checked_indices(call.x(1), view.length);
-  const size_t bytes = static_cast<size_t>(view.inner) * size_of(x.dtype());
-  std::byte* to = call.y().data<std::byte>();
+  int64_t to = 0;
   for (int64_t o = 0; o < view.outer; ++o) {
-    const std::byte* from = x.data<std::byte>() + static_cast<size_t>(o * view.length) * bytes;
     for (int64_t row : rows) {
-      std::copy_n(from + static_cast<size_t>(row) * bytes, bytes, to);
-      to += bytes;
+      copy_elements(x, (o * view.length + row) * view.inner, view.inner, call.y(), to);
+      to += view.inner;
     }
   }
 }
@@ -158,11 +156,10 @@ Tuples slices(const Call& call, const Tensor& indices, const Shape& shape) {
 void forward_gather_nd(const Call& call) {
   const Tensor& x = call.x(0);
   const Tuples tuples = slices(call, call.x(1), x.shape());
-  const size_t bytes = static_cast<size_t>(tuples.slice) * size_of(x.dtype());
-  std::byte* to = call.y().data<std::byte>();
+  int64_t to = 0;
   for (int64_t start : tuples.starts) {
-    std::copy_n(x.data<std::byte>() + static_cast<size_t>(start) * size_of(x.dtype()), bytes, to);
-    to += bytes;
+    copy_elements(x, start, tuples.slice, call.y(), to);
+    to += tuples.slice;
   }
 }
 
@@ -201,7 +198,7 @@ OpDef back(std::string_view name, std::vector<Spec> (*infer)(const Infer&),
 
 void paddle_gather(ImportNode& n) {
   int64_t axis = n.attrs.i("axis", 0);
-  if (const Var given = n.in("Axis")) axis = n.known(given).to_ints().at(0);
+  if (const Var given = n.in("Axis")) axis = known_number(n, given).to_ints()[0];
   n.out("Out", apply("gather", {n.need("X"), n.need("Index")}, {{"axis", axis}}));
 }
 
@@ -211,6 +208,38 @@ void paddle_index_select(ImportNode& n) {
 
 void paddle_gather_nd(ImportNode& n) {
   n.out("Out", apply("gather_nd", {n.need("X"), n.need("Index")}));
+}
+
+/// Positions of each row, as gather_elements reads them.
+void paddle_index_sample(ImportNode& n) {
+  n.out("Out", apply("gather_elements", {n.need("X"), n.need("Index")}, {{"axis", int64_t{1}}}));
+}
+void paddle_take_along_axis(ImportNode& n) {
+  n.out("Result", apply("gather_elements", {n.need("Input"), n.need("Index")},
+                        {{"axis", n.attrs.i("Axis")}}));
+}
+
+/// Each element along `dim` again and again: as often as Repeats, or its own number, says.
+void paddle_repeat(ImportNode& n) {
+  const Var x = n.need("X");
+  const int64_t dim = n.attrs.i("dim", 0);
+  const Var times = n.in("RepeatsTensor");
+  std::vector<int64_t> counts;
+  if (times) {
+    counts = n.known(times).to_ints();
+  } else {
+    const Shape shape = shape_of(n, x);
+    const int64_t length = shape[axis_of(dim, shape.rank())];
+    if (length < 0) n.refuse("the length of dimension ", dim, " is not declared");
+    counts.assign(static_cast<size_t>(length), n.attrs.i("Repeats", 0));
+  }
+  std::vector<int64_t> places;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] < 0 || counts[i] > int64_t{1} << 20 || places.size() > size_t{1} << 24)
+      n.refuse("element ", i, " is repeated ", counts[i], " times");
+    places.insert(places.end(), static_cast<size_t>(counts[i]), static_cast<int64_t>(i));
+  }
+  n.out("Out", apply("gather", {x, ints(n, places)}, {{"axis", dim}}));
 }
 
 /// Rows of the table W; the row padding_idx reads as zeros. The first version's Ids end in a
@@ -243,9 +272,11 @@ extern const OpDef gather_op = {
     .infer = infer_gather,
     .forward = forward_gather,
     .grad = grad_gather,
+    .strings = true,
     .imports = {{"onnx:Gather", onnx_same<"gather">},
                 {"paddle:gather", paddle_gather},
                 {"paddle:index_select", paddle_index_select},
+                {"paddle:repeat_interleave", paddle_repeat},
                 {"paddle:lookup_table", paddle_lookup_table<true>},
                 {"paddle:lookup_table_v2", paddle_lookup_table<false>}},
 };
@@ -257,7 +288,10 @@ extern const OpDef gather_elements_op = {
     .infer = infer_gather_elements,
     .forward = forward_gather_elements,
     .grad = grad_gather_elements,
-    .imports = {{"onnx:GatherElements", onnx_same<"gather_elements">}},
+    .strings = true,
+    .imports = {{"onnx:GatherElements", onnx_same<"gather_elements">},
+                {"paddle:index_sample", paddle_index_sample},
+                {"paddle:take_along_axis", paddle_take_along_axis}},
 };
 
 extern const OpDef gather_nd_op = {
@@ -267,6 +301,7 @@ extern const OpDef gather_nd_op = {
     .infer = infer_gather_nd,
     .forward = forward_gather_nd,
     .grad = grad_gather_nd,
+    .strings = true,
     .imports = {{"onnx:GatherND", onnx_same<"gather_nd">}, {"paddle:gather_nd", paddle_gather_nd}},
 };
 

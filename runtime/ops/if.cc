@@ -142,6 +142,8 @@ extern const OpDef if_op = {
     .run = run_if,
     .grad = grad_if,
     .settings = 0b1,
+    .strings = true,
+    .lists = true,
     .imports = {{"onnx:If", onnx_if}},
 };
 

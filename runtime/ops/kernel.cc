@@ -39,10 +39,10 @@ std::vector<int64_t> ints_of(const Infer& in, size_t i, std::vector<int64_t> fal
 
 Strides strides_of(const Shape& shape) {
   Strides s{};
-  int64_t step = 1;
+  uint64_t step = 1;  // may wrap where a dimension of 0 stands before large ones
   for (size_t d = shape.rank(); d-- > 0;) {
-    s[d] = step;
-    step *= shape[d];
+    s[d] = static_cast<int64_t>(step);
+    step *= static_cast<uint64_t>(shape[d]);
   }
   return s;
 }
@@ -68,6 +68,19 @@ Strides broadcast_strides(const Shape& from, const Shape& to) {
   Strides s{};
   for (size_t d = 0; d < from.rank(); ++d) s[skip + d] = from[d] == 1 ? 0 : own[d];
   return s;
+}
+
+void copy_elements(const Tensor& x, int64_t x_at, int64_t count, Tensor& y, int64_t y_at) {
+  if (x.dtype() == DType::string) {
+    std::copy_n(x.data<std::string>() + x_at, count, y.data<std::string>() + y_at);
+  } else if (x.dtype() == DType::list) {
+    *y.data<std::vector<Tensor>>() = x.items();
+  } else {
+    const size_t size = size_of(x.dtype());
+    std::copy_n(x.data<std::byte>() + static_cast<size_t>(x_at) * size,
+                static_cast<size_t>(count) * size,
+                y.data<std::byte>() + static_cast<size_t>(y_at) * size);
+  }
 }
 
 void copy_strided(const Tensor& in, int64_t start, const Strides& strides, Tensor& out) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -93,13 +94,15 @@ void dispatch(Types<T...>, DType dtype, F&& f) {
   if (!done) fail(Code::unsupported, "not defined for ", name_of(dtype));
 }
 
-/// The same by size, for kernels that only move elements.
+/// The same by size, for kernels that only move elements (strings too; a list has one element,
+/// which is not moved).
 template <class F>
 void dispatch_size(DType dtype, F&& f) {
   switch (size_of(dtype)) {
     case 1: f.template operator()<uint8_t>(); break;
     case 2: f.template operator()<uint16_t>(); break;
     case 4: f.template operator()<uint32_t>(); break;
+    case sizeof(std::string): f.template operator()<std::string>(); break;
     default: f.template operator()<uint64_t>(); break;
   }
 }
@@ -197,6 +200,9 @@ void each_row(const Walk<N>& unmerged, F&& f) {
 /// out[i…] = in[start + Σ strides · i]: every rearrangement of elements (transpose, slice, expand)
 /// is this.
 void copy_strided(const Tensor& in, int64_t start, const Strides& strides, Tensor& out);
+
+/// Copies `count` elements of any kind, to y from element y_at on.
+void copy_elements(const Tensor& x, int64_t x_at, int64_t count, Tensor& y, int64_t y_at);
 
 /// A tensor seen as [outer, length of the axis, inner].
 struct AxisView {

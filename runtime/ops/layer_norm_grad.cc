@@ -10,7 +10,7 @@ namespace {
 std::vector<Spec> infer_grad(const Infer& infer) {
   const Spec& x = real_input(infer, 0, 1);
   axis_of(infer.attrs.i("axis", -1), x.shape.rank());
-  want(infer, 1, x);
+  need(infer, 1, x);
   std::vector<Spec> out{x};
   for (size_t i = 2; i <= 3; ++i) {
     out.push_back(infer.has(i) ? infer.in(i) : Spec{x.dtype, {}});

@@ -64,21 +64,29 @@ std::vector<Spec> infer_matmul(const Infer& infer) {
   return {y};
 }
 
+/// Integers wrap.
+template <class T>
+using wrapping_t = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                               std::type_identity<T>>::type;
+
 template <class T>
 void matmul(const Call& call) {
   const Product p(call.attrs, call.x(0).shape(), call.x(1).shape());
   const int64_t m = p.a.rows;
   const int64_t n = p.b.cols;
   const int64_t k = p.a.cols;
-  const auto alpha = static_cast<T>(call.attrs.f("alpha", 1));
+  const auto alpha = convert<T>(call.attrs.f("alpha", 1));
   const T* bias = call.has(2) ? call.x(2).data<T>() : nullptr;
   auto product = [&](const T* a, const T* b, T* c) {
     parallel(m, 16, [&](int64_t begin, int64_t end) {
       gemm(end - begin, n, k, {a + begin * p.a.row_step, p.a.row_step, p.a.col_step},
            {b, p.b.row_step, p.b.col_step}, c + begin * n, n);
-      for (int64_t i = begin * n; alpha != 1 && i < end * n; ++i) c[i] *= alpha;
+      using W = wrapping_t<T>;
+      for (int64_t i = begin * n; alpha != 1 && i < end * n; ++i)
+        c[i] = static_cast<T>(static_cast<W>(c[i]) * static_cast<W>(alpha));
       for (int64_t i = begin; bias != nullptr && i < end; ++i) {
-        for (int64_t j = 0; j < n; ++j) c[i * n + j] += bias[j];
+        for (int64_t j = 0; j < n; ++j)
+          c[i * n + j] = static_cast<T>(static_cast<W>(c[i * n + j]) + static_cast<W>(bias[j]));
       }
     });
   };
@@ -159,8 +167,8 @@ void grad_matmul(Grad& g) {
 std::vector<Spec> infer_operand(const Infer& infer) {
   const int64_t which = infer.attrs.i("which");
   const Product p(infer.attrs, infer.in(1).shape, infer.in(2).shape);
-  if (which == 0 || which == 1) want(infer, 0, infer.in(which == 0 ? 1 : 2));
-  if (which == 2) want(infer, 0, {infer.in(0).dtype, p.y});
+  if (which == 0 || which == 1) need(infer, 0, infer.in(which == 0 ? 1 : 2));
+  if (which == 2) need(infer, 0, {infer.in(0).dtype, p.y});
   const Operand& like = which == 0 ? p.a : p.b;
   Shape y = which == 2 ? p.batch : like.batch;
   const bool transposed = infer.attrs.i(which == 0 ? "trans_a" : "trans_b", 0) != 0 && which != 2;
@@ -229,6 +237,8 @@ void paddle_matmul(ImportNode& n) {
                       {"alpha", v2 ? 1.0 : n.attrs.f("alpha", 1)}}));
 }
 
+void paddle_mv(ImportNode& n) { n.out("Out", apply("matmul", {n.need("X"), n.need("Vec")})); }
+
 }  // namespace
 
 extern const OpDef matmul_op = {.name = "matmul",
@@ -242,7 +252,8 @@ extern const OpDef matmul_op = {.name = "matmul",
                                             {"paddle:mul", paddle_mul},
                                             {"paddle:matmul", paddle_matmul},
                                             {"paddle:matmul_v2", paddle_matmul},
-                                            {"paddle:bmm", paddle_matmul}}};
+                                            {"paddle:bmm", paddle_matmul},
+                                            {"paddle:mv", paddle_mv}}};
 
 extern const OpDef matmul_operand_op = {.name = "matmul_operand",
                                         .min_inputs = 3,

@@ -32,12 +32,13 @@ template <class Input>
 std::vector<int64_t> select(const Attrs& attrs, Input input) {
   const Shape& shape = input(1)->shape();
   const int64_t count = shape[2];
-  const int64_t most = input(2) == nullptr ? 0 : input(2)->to_ints().at(0);
-  const float limit = input(3) == nullptr ? 0 : input(3)->to_floats().at(0);
+  const int64_t most = input(2) == nullptr ? 0 : input(2)->to_ints()[0];
+  const float limit = input(3) == nullptr ? 0 : input(3)->to_floats()[0];
   const float least =
-      input(4) == nullptr ? -std::numeric_limits<float>::infinity() : input(4)->to_floats().at(0);
+      input(4) == nullptr ? -std::numeric_limits<float>::infinity() : input(4)->to_floats()[0];
   const bool by_center = attrs.i("center_point_box", 0) != 0;
   std::vector<int64_t> kept;
+  if (count == 0) return kept;
   for (int64_t line = 0; line < shape[0] * shape[1]; ++line) {
     const float* score = input(1)->template data<float>() + line * count;
     const float* boxes = input(0)->template data<float>() + line / shape[1] * count * 4;

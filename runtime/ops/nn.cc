@@ -22,6 +22,11 @@ void want(const Infer& infer, size_t i, const Spec& spec) {
   }
 }
 
+void need(const Infer& infer, size_t i, const Spec& spec) {
+  infer.in(i);
+  want(infer, i, spec);
+}
+
 void run_widened(const Call& call, void (*f)(const Call&)) {
   auto narrow = [](const Tensor* t) {
     return t != nullptr && (t->dtype() == DType::f16 || t->dtype() == DType::bf16);

@@ -12,6 +12,8 @@ const Spec& real_input(const Infer& infer, size_t i, size_t least = 0,
                        size_t most = Shape::max_rank);
 /// Input i, if it is there, must be exactly this.
 void want(const Infer& infer, size_t i, const Spec& spec);
+/// The same where it must not be absent.
+void need(const Infer& infer, size_t i, const Spec& spec);
 
 /// Runs f, which knows float and double only: 16-bit floats go in and out through float.
 void run_widened(const Call& call, void (*f)(const Call&));

@@ -35,9 +35,22 @@ void forward_nonzero(const Call& call) {
   });
 }
 
+/// What stands where the condition holds, along an axis or in all of x.
+void onnx_compress(ImportNode& n) {
+  const Var at = reshape(apply("nonzero", {n.need(1)}), {-1});
+  const bool along = n.attrs.has("axis");
+  const Var x = along ? n.need(0) : reshape(n.need(0), {-1});
+  n.out(0, apply("gather", {x, at}, {{"axis", along ? n.attrs.i("axis") : int64_t{0}}}));
+}
+
 /// Paddle has a row for each.
 void paddle_where_index(ImportNode& n) {
   n.out("Out", apply("transpose", {apply("nonzero", {n.need("Condition")})}));
+}
+
+void paddle_masked_select(ImportNode& n) {
+  const Var at = apply("transpose", {apply("nonzero", {n.need("Mask")})});
+  n.out("Y", apply("gather_nd", {n.need("X"), at}));
 }
 
 }  // namespace
@@ -47,7 +60,10 @@ extern const OpDef nonzero_op = {
     .infer = infer_nonzero,
     .forward = forward_nonzero,
     .grad = zero_gradient,
-    .imports = {{"onnx:NonZero", onnx_same<"nonzero">}, {"paddle:where_index", paddle_where_index}},
+    .imports = {{"onnx:NonZero", onnx_same<"nonzero">},
+                {"onnx:Compress", onnx_compress},
+                {"paddle:where_index", paddle_where_index},
+                {"paddle:masked_select", paddle_masked_select}},
 };
 
 }  // namespace hub

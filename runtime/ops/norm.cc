@@ -148,23 +148,90 @@ void grad_group_norm(Grad& g) {
 
 void grad_lrn(Grad& g) { g.dx(0, apply("lrn_grad", {g.x(0), g.dy()}, g.attrs)); }
 
+/// By the statistics of the batch: y and the running mean and variance, into which the variance
+/// divided by n goes, not that by n - 1 of batch_norm_train.
+void onnx_batch_norm_train(ImportNode& n) {
+  Vars in;
+  for (size_t i = 0; i < 5; ++i) in.push_back(n.need(i));
+  const double keep = n.attrs.f("momentum", 0.9);
+  const double epsilon = n.attrs.f("epsilon", 1e-5);
+  const Vars y =
+      apply(*find_op("batch_norm_train"), in, {{"epsilon", epsilon}, {"momentum", keep}}, 5);
+  n.out(0, y[0]);
+  n.out(1, y[3]);
+  auto number = [&](double v) {
+    return apply("cast", {constant(n.program, scalar_of(DType::f64, v)), in[4]});
+  };
+  const Var spread = unary("reciprocal", mul(y[2], y[2]));
+  const Var own = apply("max", {sub(apply("cast", {spread, in[4]}), number(epsilon)), number(0)});
+  n.out(2, add(mul(in[4], number(keep)), mul(own, number(1 - keep))));
+}
+
 /// Opsets before 7 said with is_test that this is inference; from 14 on training_mode says that it
 /// is not.
 void onnx_batch_norm(ImportNode& n) {
-  if (n.attrs.i("training_mode", 0) != 0)
-    n.refuse("'training_mode' is on; only inference can be imported");
   if (n.attrs.i("spatial", 1) == 0)
     n.refuse("'spatial' is 0; only statistics per channel can be imported");
+  if (n.attrs.i("training_mode", 0) != 0) return onnx_batch_norm_train(n);
   Vars in;
   for (size_t i = 0; i < 5; ++i) in.push_back(n.need(i));
   n.out(0, apply("batch_norm", in, {{"epsilon", n.attrs.f("epsilon", 1e-5)}}));
 }
 
+/// Slot X to slot `out` by f, which sees the channels in front.
+template <class F>
+void by_channels(ImportNode& n, std::string_view out, F f) {
+  const Var x = n.need("X");
+  if (!channels_last(n)) return n.out(out, f(x));
+  const size_t rank = shape_of(n, x).rank();
+  if (rank < 3) return n.out(out, f(x));
+  n.out(out, channels_to_back(f(channels_to_front(x, rank)), rank));
+}
+
 void paddle_batch_norm(ImportNode& n) {
-  if (n.attrs.s("data_layout", "NCHW") != "NCHW")
-    n.refuse("'data_layout' is ", n.attrs.s("data_layout", ""));
-  const Vars in{n.need("X"), n.need("Scale"), n.need("Bias"), n.need("Mean"), n.need("Variance")};
-  n.out("Y", apply("batch_norm", in, {{"epsilon", n.attrs.f("epsilon", 1e-5)}}));
+  if (n.attrs.i("trainable_statistics", 0) != 0 && n.attrs.i("use_global_stats", 0) == 0)
+    n.refuse("'trainable_statistics' is on; only inference can be imported");
+  by_channels(n, "Y", [&](Var x) {
+    const Vars in{x, n.need("Scale"), n.need("Bias"), n.need("Mean"), n.need("Variance")};
+    return apply("batch_norm", in, {{"epsilon", n.attrs.f("epsilon", 1e-5)}});
+  });
+}
+
+/// x * scale + bias, a number of each for a channel.
+void paddle_affine_channel(ImportNode& n) {
+  const Var x = n.need("X");
+  Var scale = n.need("Scale");
+  Var bias = n.need("Bias");
+  if (n.attrs.s("data_layout", "AnyLayout") == "NCHW") {
+    const std::vector<int64_t> shape{-1, 1, 1};
+    scale = reshape(scale, shape);
+    bias = reshape(bias, shape);
+  }
+  n.out("Out", add(mul(x, scale), bias));
+}
+
+/// (x - sum / size) * sqrt(size / sum of squares), by sums that were kept for each feature.
+void paddle_data_norm(ImportNode& n) {
+  if (n.attrs.i("slot_dim", -1) > 0) n.refuse("'slot_dim' is ", n.attrs.i("slot_dim"));
+  const Var size = n.need("BatchSize");
+  const Var mean = div(n.need("BatchSum"), size);
+  const Var scale = unary("sqrt", div(size, n.need("BatchSquareSum")));
+  Var y = mul(sub(n.need("X"), mean), scale);
+  if (n.attrs.i("enable_scale_and_shift", 0) != 0)
+    y = add(mul(y, n.need("scale_w")), n.need("bias"));
+  n.out("Y", y);
+  n.out("Means", mean);
+  n.out("Scales", scale);
+}
+
+/// Paddle's alpha is for the sum, not for the mean.
+void paddle_lrn(ImportNode& n) {
+  const int64_t size = n.attrs.i("n", 5);
+  const Attrs attrs{{"size", size},
+                    {"alpha", n.attrs.f("alpha", 1e-4) * static_cast<double>(size)},
+                    {"beta", n.attrs.f("beta", 0.75)},
+                    {"bias", n.attrs.f("k", 2)}};
+  by_channels(n, "Out", [&](Var x) { return apply("lrn", {x}, attrs); });
 }
 
 void onnx_instance_norm(ImportNode& n) {
@@ -172,9 +239,28 @@ void onnx_instance_norm(ImportNode& n) {
                  {{"epsilon", n.attrs.f("epsilon", 1e-5)}}));
 }
 
+/// Without Scale and Bias it is a group norm with a group for each channel.
 void paddle_instance_norm(ImportNode& n) {
-  n.out("Y", apply("instance_norm", {n.need("X"), n.need("Scale"), n.need("Bias")},
-                   {{"epsilon", n.attrs.f("epsilon", 1e-5)}}));
+  const Var x = n.need("X");
+  Attrs attrs{{"epsilon", n.attrs.f("epsilon", 1e-5)}};
+  const Var scale = n.in("Scale");
+  const Var bias = n.in("Bias");
+  if (scale && bias) return n.out("Y", apply("instance_norm", {x, scale, bias}, attrs));
+  const Shape shape = shape_of(n, x);
+  if (shape.rank() < 3 || shape[1] < 1) n.refuse("the number of channels is not declared");
+  attrs.set("groups", shape[1]);
+  n.out("Y", apply("group_norm", {x, scale, bias}, attrs));
+}
+
+/// (x - mean) / (standard deviation + 1e-9) over the axes, all but the channels' by default.
+void onnx_mean_variance(ImportNode& n) {
+  const Var x = n.need(0);
+  const auto given = n.attrs.ints("axes");
+  const Var axes = ints(n, given.empty() ? std::vector<int64_t>{0, 2, 3} : given);
+  const Var from_mean = sub(x, apply("reduce_mean", {x, axes}));
+  const Var spread = unary("sqrt", apply("reduce_mean", {mul(from_mean, from_mean), axes}));
+  n.out(0, div(from_mean,
+               add(spread, apply("cast", {constant(n.program, scalar_of(DType::f64, 1e-9)), x}))));
 }
 
 void onnx_group_norm(ImportNode& n) {
@@ -183,10 +269,10 @@ void onnx_group_norm(ImportNode& n) {
 }
 
 void paddle_group_norm(ImportNode& n) {
-  if (n.attrs.s("data_layout", "NCHW") != "NCHW")
-    n.refuse("'data_layout' is ", n.attrs.s("data_layout", ""));
-  n.out("Y", apply("group_norm", {n.need("X"), n.in("Scale"), n.in("Bias")},
-                   {{"epsilon", n.attrs.f("epsilon", 1e-5)}, {"groups", n.attrs.i("groups")}}));
+  const Attrs attrs{{"epsilon", n.attrs.f("epsilon", 1e-5)}, {"groups", n.attrs.i("groups")}};
+  by_channels(n, "Y", [&](Var x) {
+    return apply("group_norm", {x, n.in("Scale"), n.in("Bias")}, attrs);
+  });
 }
 
 }  // namespace
@@ -200,7 +286,9 @@ extern const OpDef batch_norm_op = {.name = "batch_norm",
                                     .settings = 0b11000,
                                     .imports = {{"onnx:BatchNormalization", onnx_batch_norm},
                                                 {"paddle:batch_norm", paddle_batch_norm},
-                                                {"paddle:sync_batch_norm", paddle_batch_norm}}};
+                                                {"paddle:sync_batch_norm", paddle_batch_norm},
+                                                {"paddle:affine_channel", paddle_affine_channel},
+                                                {"paddle:data_norm", paddle_data_norm}}};
 extern const OpDef instance_norm_op = {
     .name = "instance_norm",
     .min_inputs = 3,
@@ -209,6 +297,7 @@ extern const OpDef instance_norm_op = {
     .forward = widened<forward_instance_norm>,
     .grad = grad_group_norm,
     .imports = {{"onnx:InstanceNormalization", onnx_instance_norm},
+                {"onnx:MeanVarianceNormalization", onnx_mean_variance},
                 {"paddle:instance_norm", paddle_instance_norm}}};
 extern const OpDef group_norm_op = {.name = "group_norm",
                                     .min_inputs = 1,
@@ -218,10 +307,11 @@ extern const OpDef group_norm_op = {.name = "group_norm",
                                     .grad = grad_group_norm,
                                     .imports = {{"onnx:GroupNormalization", onnx_group_norm},
                                                 {"paddle:group_norm", paddle_group_norm}}};
-extern const OpDef lrn_op = {.name = "lrn",
-                             .infer = infer_lrn,
-                             .forward = widened<forward_lrn>,
-                             .grad = grad_lrn,
-                             .imports = {{"onnx:LRN", onnx_same<"lrn">}}};
+extern const OpDef lrn_op = {
+    .name = "lrn",
+    .infer = infer_lrn,
+    .forward = widened<forward_lrn>,
+    .grad = grad_lrn,
+    .imports = {{"onnx:LRN", onnx_same<"lrn">}, {"paddle:lrn", paddle_lrn}}};
 
 }  // namespace hub

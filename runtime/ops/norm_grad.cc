@@ -15,7 +15,7 @@ int64_t groups_of(const Attrs& attrs, const Shape& x) { return attrs.i("groups",
 
 std::vector<Spec> infer_group(const Infer& infer) {
   const Spec& x = real_input(infer, 0, 2);
-  want(infer, 1, x);
+  need(infer, 1, x);
   const int64_t groups = groups_of(infer.attrs, x.shape);
   if (groups < 1 || x.shape[1] % groups != 0)
     fail(Code::refused, groups, " groups of ", x.shape[1], " channels");
@@ -89,7 +89,7 @@ void forward_group(const Call& call) {
 std::vector<Spec> infer_lrn(const Infer& infer) {
   if (infer.attrs.i("size") < 1) fail(Code::refused, "'size' is ", infer.attrs.i("size"));
   const Spec& x = real_input(infer, 0, 2);
-  want(infer, 1, x);
+  need(infer, 1, x);
   return {x};
 }
 

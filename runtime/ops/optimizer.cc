@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "runtime/ops/kernel.h"
+#include "runtime/ops/optimizer_import.h"
 
 namespace hub {
 namespace {
@@ -280,7 +281,8 @@ void forward_square_sums(const Call& call) {
 constexpr std::string_view why = "an update of states is not differentiated";
 
 template <size_t slots, bool counted>
-OpDef update(std::string_view name, void (*forward)(const Call&)) {
+OpDef update(std::string_view name, void (*forward)(const Call&),
+             std::vector<Import> imports = {}) {
   constexpr int inputs = 4 + static_cast<int>(slots) + (counted ? 1 : 0);
   return {.name = name,
           .min_inputs = inputs,
@@ -291,18 +293,21 @@ OpDef update(std::string_view name, void (*forward)(const Call&)) {
           .no_grad = why,
           .in_place = slots == 0   ? std::vector{0}
                       : slots == 1 ? std::vector{0, 4}
-                                   : std::vector{0, 4, 5}};
+                                   : std::vector{0, 4, 5},
+          .imports = std::move(imports)};
 }
 
 }  // namespace
 
 extern const std::vector<OpDef> optimizer_ops = {
     update<0, false>("sgd", forward_sgd),
-    update<1, false>("momentum", forward_momentum),
-    update<2, true>("adam", forward_adam),
+    update<1, false>("momentum", forward_momentum,
+                     {{"ai.onnx.preview.training:Momentum", onnx_momentum}}),
+    update<2, true>("adam", forward_adam, {{"ai.onnx.preview.training:Adam", onnx_adam}}),
     update<2, true>("lamb", forward_lamb),
     update<1, false>("rmsprop", forward_rmsprop),
-    update<1, false>("adagrad", forward_adagrad),
+    update<1, false>("adagrad", forward_adagrad,
+                     {{"ai.onnx.preview.training:Adagrad", onnx_adagrad}}),
     update<2, false>("adadelta", forward_adadelta),
     {.name = "ema",
      .min_inputs = 2,

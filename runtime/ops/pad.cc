@@ -24,6 +24,9 @@ std::pair<Counts, Counts> begins_and_ends(const Shape& shape, const std::vector<
   }
   if (pads.size() != 2 * which.size())
     fail(Code::refused, pads.size(), " pads for ", which.size(), " axes");
+  constexpr int64_t most = int64_t{1} << 60;
+  for (int64_t n : pads)
+    if (n < -most || n > most) fail(Code::refused, "a pad of ", n, " elements");
   for (size_t i = 0; i < which.size(); ++i) {
     begins[which[i]] = pads[i];
     ends[which[i]] = pads[which.size() + i];
@@ -214,6 +217,21 @@ void paddle_pad3d(ImportNode& n) {
   paddle_padded(n, {p[4], p[2], p[0], p[5], p[3], p[1]}, axes, "value");
 }
 
+/// Half of what is too much or too little before, the rest behind.
+void onnx_center_crop_pad(ImportNode& n) {
+  const Var x = n.need(0);
+  Var dims = apply("shape", {x});
+  Var axes;
+  if (n.attrs.has("axes")) {
+    axes = ints(n, n.attrs.ints("axes"));
+    dims = apply("gather", {dims, axes});
+  }
+  const Var more = sub(cast_to(n.need(1), DType::i64), dims);
+  const Var before = div(more, ints(n, {2}));
+  const Var pads = apply("concat", {before, sub(more, before)}, {{"axis", int64_t{0}}});
+  n.out(0, apply("pad", {x, pads, {}, axes}));
+}
+
 }  // namespace
 
 extern const OpDef pad_op = {
@@ -225,6 +243,7 @@ extern const OpDef pad_op = {
     .grad = grad_pad,
     .settings = 0b100,
     .imports = {{"onnx:Pad", onnx_pad},
+                {"onnx:CenterCropPad", onnx_center_crop_pad},
                 {"paddle:pad", paddle_pad},
                 {"paddle:pad2d", paddle_pad2d},
                 {"paddle:pad3d", paddle_pad3d}},

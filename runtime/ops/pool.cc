@@ -9,6 +9,7 @@
 #include "runtime/ops/grad.h"
 #include "runtime/ops/nn.h"
 #include "runtime/ops/pool_walk.h"
+#include "runtime/ops/rules.h"
 #include "runtime/ops/window_import.h"
 
 namespace hub {
@@ -37,7 +38,7 @@ std::vector<Spec> infer_pool(const Infer& infer) {
 /// The offset of an element inside a picture when it is stored column by column.
 int64_t by_columns(int64_t offset, std::span<const int64_t> dims) {
   int64_t result = 0;
-  for (size_t d = dims.size(); d-- > 0;) {
+  for (size_t d = dims.size(); d-- > 0 && offset > 0;) {
     int64_t stride = 1;
     for (size_t e = 0; e < d; ++e) stride *= dims[e];
     result += offset % dims[d] * stride;
@@ -134,10 +135,14 @@ void onnx_pool(ImportNode& node) {
   for (size_t i = 0; i < outputs; ++i) node.out(i, y[i]);
 }
 
-void paddle_pool(ImportNode& node, int64_t rank) {
+Attrs paddle_attrs(const ImportNode& node, int64_t rank) {
   const Attrs& from = node.attrs;
   Attrs attrs = paddle_window(node, rank);
-  attrs.set("kind", from.s("pooling_type", "max"));
+  const std::string kind = from.s("pooling_type", "max");
+  attrs.set("kind", kind.empty() ? "max" : kind);
+  const bool with_index = node.type.ends_with("_with_index");
+  if (attrs.s("kind") == "max" && from.i("adaptive", 0) != 0 && !with_index)
+    node.refuse("it is adaptive, of which Paddle itself makes other windows for maxima");
   attrs.erase("dilations");
   const auto ksize = from.ints("ksize");
   const bool ones = std::all_of(ksize.begin(), ksize.end(), [](int64_t k) { return k == 1; });
@@ -150,25 +155,45 @@ void paddle_pool(ImportNode& node, int64_t rank) {
     attrs.set("ceil_mode", from.i("ceil_mode", 0));
     attrs.set("count_include_pad", int64_t{from.i("exclusive", 1) == 0});
   }
-  node.out("Out", apply("pool", {node.need("X")}, attrs));
+  return attrs;
 }
-void paddle_pool2d(ImportNode& node) { paddle_pool(node, 2); }
-void paddle_pool3d(ImportNode& node) { paddle_pool(node, 3); }
+
+template <size_t rank>
+void paddle_pool(ImportNode& node) {
+  const Attrs attrs = paddle_attrs(node, rank);
+  const Var x = node.need("X");
+  if (!channels_last(node)) return node.out("Out", apply("pool", {x}, attrs));
+  const Var y = apply("pool", {channels_to_front(x, rank + 2)}, attrs);
+  node.out("Out", channels_to_back(y, rank + 2));
+}
+
+/// The mask says where in its own picture an element was.
+template <size_t rank>
+void paddle_pool_with_index(ImportNode& node) {
+  const Var x = node.need("X");
+  const Vars y = apply(pool_op, {x}, paddle_attrs(node, rank), 2);
+  const Var picture = apply("reduce_prod", {apply("shape", {x}, {{"start", int64_t{2}}})});
+  node.out("Out", y[0]);
+  node.out("Mask", cast_to(apply("mod", {y[1], picture}), DType::i32));
+}
 
 }  // namespace
 
-extern const OpDef pool_op = {.name = "pool",
-                              .outputs = 2,
-                              .infer = infer_pool,
-                              .forward = widened<forward_pool>,
-                              .grad = grad_pool,
-                              .imports = {{"onnx:MaxPool", onnx_pool},
-                                          {"onnx:AveragePool", onnx_pool},
-                                          {"onnx:LpPool", onnx_pool},
-                                          {"onnx:GlobalMaxPool", onnx_pool},
-                                          {"onnx:GlobalAveragePool", onnx_pool},
-                                          {"onnx:GlobalLpPool", onnx_pool},
-                                          {"paddle:pool2d", paddle_pool2d},
-                                          {"paddle:pool3d", paddle_pool3d}}};
+extern const OpDef pool_op = {
+    .name = "pool",
+    .outputs = 2,
+    .infer = infer_pool,
+    .forward = widened<forward_pool>,
+    .grad = grad_pool,
+    .imports = {{"onnx:MaxPool", onnx_pool},
+                {"onnx:AveragePool", onnx_pool},
+                {"onnx:LpPool", onnx_pool},
+                {"onnx:GlobalMaxPool", onnx_pool},
+                {"onnx:GlobalAveragePool", onnx_pool},
+                {"onnx:GlobalLpPool", onnx_pool},
+                {"paddle:pool2d", paddle_pool<2>},
+                {"paddle:pool3d", paddle_pool<3>},
+                {"paddle:max_pool2d_with_index", paddle_pool_with_index<2>},
+                {"paddle:max_pool3d_with_index", paddle_pool_with_index<3>}}};
 
 }  // namespace hub

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<Spec> infer_pool_grad(const Infer& infer) {
   real_input(infer, 0, 3);
-  want(infer, 1, pool_op.infer(infer)[0]);
+  need(infer, 1, pool_op.infer(infer)[0]);
   return {infer.in(0)};
 }
 

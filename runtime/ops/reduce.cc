@@ -146,7 +146,7 @@ void forward_reduce(const Call& call) {
     each_reduced<T>(call, [&](int64_t at, wide_t<T> v) { acc[at] = R<T>::join(acc[at], v); });
     const int64_t count = size == 0 ? 0 : call.x(0).numel() / static_cast<int64_t>(size);
     T* y = call.y().data<T>();
-    for (size_t i = 0; i < size; ++i) y[i] = static_cast<T>(R<T>::finish(acc[i], count));
+    for (size_t i = 0; i < size; ++i) y[i] = convert<T>(R<T>::finish(acc[i], count));
   });
 }
 
@@ -164,7 +164,7 @@ void forward_log_sum_exp(const Call& call) {
       sum[at] += std::exp(static_cast<double>(v) - top[at]);
     });
     T* y = call.y().data<T>();
-    for (size_t i = 0; i < size; ++i) y[i] = static_cast<T>(std::log(sum[i]) + top[i]);
+    for (size_t i = 0; i < size; ++i) y[i] = convert<T>(std::log(sum[i]) + top[i]);
   });
 }
 
@@ -232,18 +232,105 @@ void onnx_reduce(ImportNode& n) {
   n.out(0, apply(op.view(), {n.need(0), ints_input(n, 1, "axes")}, attrs));
 }
 
-/// Without dimensions left Paddle gives [1].
+/// The dimensions that a Paddle node reduces: an empty list for all of them.
+std::vector<int64_t> reduced(const ImportNode& n, std::string_view name) {
+  if (n.attrs.i("reduce_all", 0) != 0) return {};
+  auto dims = n.attrs.has(name) ? n.attrs.ints(name) : std::vector<int64_t>{0};
+  const Value& x = n.program[n.need("X").id];
+  const bool named = x.declared.dtype != DType::none && x.declared.shape.rank() == dims.size();
+  if (named) dims.clear();
+  return dims;
+}
+
+/// op over these dimensions of x; without dimensions left the result is Paddle's scalar.
+Var reduce_to(ImportNode& n, std::string_view op, Var x, const std::vector<int64_t>& dims,
+              bool keep) {
+  const Var y = apply(op, {x, dims.empty() ? Var{} : ints(n, dims)}, {{"keepdims", int64_t{keep}}});
+  return dims.empty() && !keep ? paddle_scalar(n, y) : y;
+}
+
 template <Literal op>
 void paddle_reduce(ImportNode& n) {
-  const int64_t keep = n.attrs.i("keep_dim", 0);
-  const auto dims = n.attrs.ints("dim");
-  const bool all = n.attrs.i("reduce_all", 0) != 0 || dims.empty();
-  const Var y = apply(op.view(), {n.need("X"), all ? Var{} : ints(n, dims)}, {{"keepdims", keep}});
-  n.out("Out", all && keep == 0 ? reshape(y, {1}) : y);
+  if (n.in("AxisTensor") || n.in("AxisTensorList")) n.refuse("the axes are computed");
+  Var x = n.need("X");
+  if (n.attrs.i("out_dtype", -1) >= 0) x = cast_to(x, paddle_type(n, "out_dtype"));
+  n.out("Out", reduce_to(n, op.view(), x, reduced(n, "dim"), n.attrs.i("keep_dim", 0) != 0));
 }
 
 void paddle_mean(ImportNode& n) {
-  n.out("Out", reshape(apply("reduce_mean", {n.need("X")}, {{"keepdims", int64_t{0}}}), {1}));
+  n.out("Out", reduce_to(n, "reduce_mean", n.need("X"), {}, false));
+}
+
+void paddle_logsumexp(ImportNode& n) {
+  n.out("Out", reduce_to(n, "reduce_log_sum_exp", n.need("X"), reduced(n, "axis"),
+                         n.attrs.i("keepdim", 0) != 0));
+}
+
+/// The p-norm: counts what is not zero for 0, the largest or least magnitude for the infinities.
+Var p_norm(ImportNode& n, Var x, double p, const std::vector<int64_t>& dims, bool keep) {
+  auto over = [&](std::string_view op, Var v) { return reduce_to(n, op, v, dims, keep); };
+  if (p == 1) return over("reduce_l1", x);
+  if (p == 2) return over("reduce_l2", x);
+  const Var size = unary("abs", x);
+  if (std::isinf(p)) return over(p > 0 ? "reduce_max" : "reduce_min", size);
+  if (p == 0) {
+    const Var zero = apply("equal", {x, scalar_like(n, x, 0)});
+    return over("reduce_sum", apply("cast", {apply("not", {zero}), x}));
+  }
+  const Var sum = over("reduce_sum", apply("pow", {size, scalar_like(n, x, p)}));
+  return apply("pow", {sum, scalar_like(n, x, 1 / p)});
+}
+
+void paddle_p_norm(ImportNode& n) {
+  const bool all = n.attrs.i("asvector", 0) != 0;
+  n.out("Out", p_norm(n, n.need("X"), n.attrs.f("porder", 2),
+                      all ? std::vector<int64_t>{} : std::vector<int64_t>{n.attrs.i("axis", -1)},
+                      n.attrs.i("keepdim", 0) != 0));
+}
+
+void paddle_dist(ImportNode& n) {
+  n.out("Out", p_norm(n, sub(n.need("X"), n.need("Y")), n.attrs.f("p", 2), {}, false));
+}
+
+/// Out = X / Norm, Norm = sqrt(sum of squares along the axis + epsilon).
+void paddle_norm(ImportNode& n) {
+  const Var x = n.need("X");
+  const Var sum = reduce_to(n, "reduce_sum_square", x, {n.attrs.i("axis", -1)}, true);
+  const Var norm = unary("sqrt", add(sum, scalar_like(n, x, n.attrs.f("epsilon", 1e-10))));
+  n.out("Out", div(x, norm));
+  n.out("Norm", norm);
+}
+
+void paddle_dot(ImportNode& n) {
+  const Var both = mul(n.need("X"), n.need("Y"));
+  const bool scalar = shape_of(n, n.need("X")).rank() == 1;
+  n.out("Out", scalar ? reduce_to(n, "reduce_sum", both, {}, false)
+                      : reduce_to(n, "reduce_sum", both, {-1}, paddle_rank_zero(n) ? false : true));
+}
+
+void paddle_squared_norm(ImportNode& n) {
+  n.out("Out", apply("reshape", {apply("reduce_sum_square", {n.need("X")}), ints(n, {1})}));
+}
+
+/// Loss = -log(softmax) at the label, 0 where that is ignore_index; or weighted by soft labels.
+void paddle_softmax_loss(ImportNode& n) {
+  const Var x = n.need("Logits");
+  const Var label = n.need("Label");
+  const int64_t axis = n.attrs.i("axis", -1);
+  if (n.attrs.i("use_softmax", 1) == 0) n.refuse("'use_softmax' is off");
+  const Var logs = apply("log_softmax", {x}, {{"axis", axis}});
+  n.out("Softmax", softmax(x, axis));
+  if (n.attrs.i("soft_label", 0) != 0) {
+    const Var sum = apply("reduce_sum", {mul(label, logs), ints(n, {axis})});
+    return n.out("Loss", apply("neg", {sum}));
+  }
+  const Var ignored =
+      apply("equal",
+            {label, scalar_like(n, label, static_cast<double>(n.attrs.i("ignore_index", -100)))});
+  const Var zero = scalar_like(n, label, 0);
+  const Var at = apply("where", {ignored, zero, label});
+  const Var loss = apply("neg", {apply("gather_elements", {logs, at}, {{"axis", axis}})});
+  n.out("Loss", apply("where", {ignored, scalar_like(n, x, 0), loss}));
 }
 
 template <class Kinds, template <class> class R>
@@ -265,7 +352,9 @@ extern const std::vector<OpDef> reduce_ops = {
                               {"paddle:mean", paddle_mean}}),
     reduction<Numbers, Total>("reduce_sum", grad_sum,
                               {{"onnx:ReduceSum", onnx_reduce<"reduce_sum">},
-                               {"paddle:reduce_sum", paddle_reduce<"reduce_sum">}}),
+                               {"paddle:reduce_sum", paddle_reduce<"reduce_sum">},
+                               {"paddle:dot", paddle_dot},
+                               {"paddle:softmax_with_cross_entropy", paddle_softmax_loss}}),
     reduction<Everything, Max>("reduce_max", grad_chosen,
                                {{"onnx:ReduceMax", onnx_reduce<"reduce_max">},
                                 {"paddle:reduce_max", paddle_reduce<"reduce_max">},
@@ -278,17 +367,23 @@ extern const std::vector<OpDef> reduce_ops = {
                                 {{"onnx:ReduceProd", onnx_reduce<"reduce_prod">},
                                  {"paddle:reduce_prod", paddle_reduce<"reduce_prod">}}),
     reduction<Numbers, L1>("reduce_l1", grad_l1, {{"onnx:ReduceL1", onnx_reduce<"reduce_l1">}}),
-    reduction<Numbers, L2>("reduce_l2", grad_l2, {{"onnx:ReduceL2", onnx_reduce<"reduce_l2">}}),
+    reduction<Numbers, L2>("reduce_l2", grad_l2,
+                           {{"onnx:ReduceL2", onnx_reduce<"reduce_l2">},
+                            {"paddle:p_norm", paddle_p_norm},
+                            {"paddle:dist", paddle_dist}}),
     reduction<Numbers, LogSum>("reduce_log_sum", grad_log_sum,
                                {{"onnx:ReduceLogSum", onnx_reduce<"reduce_log_sum">}}),
     reduction<Numbers, SumSquare>("reduce_sum_square", grad_sum_square,
-                                  {{"onnx:ReduceSumSquare", onnx_reduce<"reduce_sum_square">}}),
+                                  {{"onnx:ReduceSumSquare", onnx_reduce<"reduce_sum_square">},
+                                   {"paddle:norm", paddle_norm},
+                                   {"paddle:squared_l2_norm", paddle_squared_norm}}),
     {.name = "reduce_log_sum_exp",
      .max_inputs = 2,
      .infer = infer_reduce<Numbers>,
      .forward = forward_log_sum_exp,
      .grad = grad_log_sum_exp,
-     .imports = {{"onnx:ReduceLogSumExp", onnx_reduce<"reduce_log_sum_exp">}}},
+     .imports = {{"onnx:ReduceLogSumExp", onnx_reduce<"reduce_log_sum_exp">},
+                 {"paddle:logsumexp", paddle_logsumexp}}},
 };
 
 }  // namespace hub

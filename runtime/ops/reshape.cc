@@ -13,7 +13,7 @@ namespace hub {
 namespace {
 
 void forward_same_bytes(const Call& call) {
-  std::copy_n(call.x(0).data<std::byte>(), call.x(0).bytes(), call.y().data<std::byte>());
+  copy_elements(call.x(0), 0, call.x(0).numel(), call.y(), 0);
 }
 
 std::vector<Spec> infer_reshape(const Infer& in) {
@@ -141,9 +141,20 @@ void paddle_reshape(ImportNode& n) {
   n.out("Out", apply("reshape", {n.need("X"), shape}));
 }
 void paddle_squeeze(ImportNode& n) {
-  // An empty list means every dimension of 1.
-  const auto axes = n.attrs.ints("axes");
-  n.out("Out", apply("squeeze", {n.need("X"), axes.empty() ? Var{} : ints(n, axes)}));
+  // An empty list means every dimension of 1; those of another length stay.
+  const Var x = n.need("X");
+  const auto given = n.attrs.ints("axes");
+  if (given.empty()) return n.out("Out", apply("squeeze", {x}));
+  const Value& value = n.program[x.id];
+  const Shape shape = value.constant ? value.constant.shape() : value.declared.shape;
+  std::vector<int64_t> axes;
+  for (int64_t axis : given) {
+    const auto rank = static_cast<int64_t>(shape.rank());
+    const bool known = axis < rank && axis >= -rank;
+    const int64_t length = known ? shape[axis_of(axis, shape.rank())] : -1;
+    if (length < 0 || length == 1) axes.push_back(axis);
+  }
+  n.out("Out", axes.empty() ? apply("identity", {x}) : apply("squeeze", {x, ints(n, axes)}));
 }
 void paddle_unsqueeze(ImportNode& n) {
   const Var axes = ints_slot(n, "AxesTensorList", "AxesTensor", "axes");
@@ -154,9 +165,8 @@ void paddle_flatten(ImportNode& n) {
   n.out("Out", apply("flatten", {n.need("X")}, {{"axis", n.attrs.i("axis", 1)}}));
 }
 void paddle_flatten_range(ImportNode& n) {
-  n.out("Out",
-        apply("merge", {n.need("X")},
-              {{"start", n.attrs.i("start_axis", 1)}, {"stop", n.attrs.i("stop_axis", -1)}}));
+  n.out("Out", apply("merge", {n.need("X")},
+                     {{"start", n.attrs.i("start_axis", 1)}, {"stop", n.attrs.i("stop_axis", 1)}}));
 }
 
 OpDef view(std::string_view name, int min_inputs, int max_inputs,
@@ -169,6 +179,7 @@ OpDef view(std::string_view name, int min_inputs, int max_inputs,
           .forward = forward_same_bytes,
           .grad = grad_view,
           .settings = name == "align" ? 0b10U : 0U,
+          .strings = true,
           .imports = std::move(imports)};
 }
 

@@ -69,12 +69,12 @@ Plan plan(const Attrs& attrs, const Shape& x, Has has, Value value) {
     if (!by_sizes) {
       if (scales[i] <= 0) fail(Code::refused, "a scale of ", scales[i]);
       a.scale = scales[i];
-      a.out = static_cast<int64_t>(static_cast<float>(a.in) *
-                                   (crop ? a.roi_end - a.roi_begin : 1.0F) * a.scale);
+      a.out = convert<int64_t>(static_cast<float>(a.in) * (crop ? a.roi_end - a.roi_begin : 1.0F) *
+                               a.scale);
       if (attrs.i("exact_ratio", 0) != 0) a.scale = 0;
     } else if (common > 0) {
       a.scale = static_cast<float>(common);
-      a.out = static_cast<int64_t>(std::floor(common * static_cast<double>(a.in) + 0.5));
+      a.out = convert<int64_t>(std::floor(common * static_cast<double>(a.in) + 0.5));
     } else {
       a.out = sizes[i];
     }
@@ -146,7 +146,7 @@ void fill_outside(const Attrs& attrs, const Plan& p, Tensor& y) {
     dispatch(Numbers{}, y.dtype(), [&]<class T>() {
       for (int64_t i = 0; i < v.outer * v.length && !table.outside.empty(); ++i) {
         if (!table.outside[static_cast<size_t>(i % v.length)]) continue;
-        std::fill_n(y.data<T>() + i * v.inner, v.inner, static_cast<T>(value));
+        std::fill_n(y.data<T>() + i * v.inner, v.inner, convert<T>(value));
       }
     });
   }
@@ -164,10 +164,15 @@ void forward_resize(const Call& call) {
     std::transform(x.data<T>(), x.data<T>() + x.numel(), in.begin(),
                    [](T v) { return static_cast<W>(v); });
     const auto out = resize_all<W>(call.attrs, p, x.shape(), std::move(in));
-    std::transform(out.begin(), out.end(), y.data<T>(), [](W v) { return static_cast<T>(v); });
+    std::transform(out.begin(), out.end(), y.data<T>(), [](W v) { return convert<T>(v); });
   };
   if (call.attrs.s("mode", "nearest") == "nearest") {
-    dispatch_size(x.dtype(), [&]<class T>() { run.template operator()<T, T>(); });
+    dispatch_size(x.dtype(), [&]<class T>() {
+      if constexpr (std::is_same_v<T, std::string>)
+        fail(Code::unsupported, "not defined for strings");
+      else
+        run.template operator()<T, T>();
+    });
   } else {
     dispatch(Numbers{}, x.dtype(), [&]<class T>() {
       using W = std::conditional_t<is_float<T>, wide_t<T>, double>;
@@ -189,7 +194,7 @@ std::vector<Spec> infer_grad(const Infer& infer) {
   const Plan p = plan(infer.attrs, x.shape, has,
                       [&](size_t i) -> const Tensor& { return infer.value(i + 1); });
   real_input(infer, 0);
-  want(infer, 0, {x.dtype, p.out});
+  need(infer, 0, {x.dtype, p.out});
   return {x};
 }
 
@@ -258,6 +263,14 @@ void onnx_resize(ImportNode& n) {
   n.out(0, apply("resize", in, n.attrs));
 }
 
+/// The first version's attribute is one number.
+std::vector<double> scales_of(const ImportNode& n) {
+  const auto it = n.attrs.items().find("scale");
+  if (it == n.attrs.items().end()) return {};
+  if (const auto* one = std::get_if<double>(&it->second)) return {*one};
+  return n.attrs.floats("scale");
+}
+
 /// Paddle's sizes come from SizeTensor, Scale, scale, out_d / out_h / out_w; OutSize beats them
 /// all.
 void paddle_interp(ImportNode& n) {
@@ -265,12 +278,10 @@ void paddle_interp(ImportNode& n) {
   const std::string kind = n.attrs.s("interp_method", n.type.substr(0, n.type.find("_interp")));
   const bool corners = n.attrs.i("align_corners", 1) != 0;
   const bool nearest = n.type.starts_with("nearest");
-  if (n.attrs.s("data_layout", "NCHW") != "NCHW")
-    n.refuse("'data_layout' is ", n.attrs.s("data_layout", ""));
-  Attrs attrs{{"axes", n.type.starts_with("trilinear") ? std::vector<int64_t>{2, 3, 4}
-                       : n.type.starts_with("linear")  ? std::vector<int64_t>{2}
-                                                       : std::vector<int64_t>{2, 3}}};
-  const auto dims = static_cast<int64_t>(attrs.ints("axes").size());
+  const int64_t dims = n.type.starts_with("trilinear") ? 3 : n.type.starts_with("linear") ? 1 : 2;
+  std::vector<int64_t> axes;
+  for (int64_t d = 0; d < dims; ++d) axes.push_back(d + (channels_last(n) ? 1 : 2));
+  Attrs attrs{{"axes", axes}};
   attrs.set("mode", std::string(nearest                           ? "nearest"
                                 : kind.find("cubic") != kind.npos ? "cubic"
                                                                   : "linear"));
@@ -293,7 +304,7 @@ void paddle_interp(ImportNode& n) {
     if (!v2 || !scales.constant() || scales.constant().numel() != dims) {
       scales = apply("expand", {scales, ints(n, {dims})});
     }
-  } else if (auto list = n.attrs.floats("scale"); !list.empty() && list[0] > 0) {
+  } else if (auto list = scales_of(n); !list.empty() && list[0] > 0) {
     list.resize(static_cast<size_t>(dims), list[0]);
     const std::vector<float> values(list.begin(), list.end());
     scales = constant(n.program, Tensor::floats({dims}, values));

@@ -26,7 +26,7 @@ std::vector<Spec> infer_recurrent(const Infer& infer) {
     fail(Code::refused, "'hidden_size' is ", infer.attrs.i("hidden_size"), " with weights of ",
          r.str());
   }
-  want(infer, 1, {x.dtype, {s.directions, s.gates * s.hidden, s.features}});
+  need(infer, 1, {x.dtype, {s.directions, s.gates * s.hidden, s.features}});
   want(infer, 2, {x.dtype, {s.directions, s.gates * s.hidden, s.hidden}});
   want(infer, 3, {x.dtype, {s.directions, 2 * s.gates * s.hidden}});
   want(infer, 4, {DType::i32, {s.batch}});

@@ -41,7 +41,6 @@ void paddle_rnn(ImportNode& n) {
   const auto* mode = std::find_if(std::begin(modes), std::end(modes),
                                   [&](const Mode& m) { return m.paddle == name; });
   if (mode == std::end(modes)) n.refuse("'mode' is '", name, "'");
-  if (n.wants("State")) n.refuse("the final states are used, only the outputs can be imported");
   const bool both = n.attrs.i("is_bidirec", 0) != 0;
   const int64_t directions = both ? 2 : 1;
   const int64_t layers = n.attrs.i("num_layers", 1);
@@ -58,6 +57,7 @@ void paddle_rnn(ImportNode& n) {
   Var lengths = n.in("SequenceLength");
   if (lengths) lengths = apply("cast", {lengths}, {{"to", "int32"}});
   Var x = n.need("Input");
+  std::array<Vars, 2> last;  // the final states of each layer: hidden, cell
   for (int64_t layer = 0; layer < layers; ++layer) {
     const auto first = static_cast<size_t>(2 * layer * directions);
     Vars w, r, b;
@@ -86,11 +86,18 @@ void paddle_rnn(ImportNode& n) {
         lengths,
         states(0),
         mode->op == "lstm" ? states(1) : Var{}};
-    const Var y = apply(mode->op, in, attrs);
-    x = apply("reshape", {apply("transpose", {y}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}),
+    const Vars y = apply(*find_op(mode->op), in, attrs, mode->op == "lstm" ? 3 : 2);
+    for (size_t k = 1; k < y.size(); ++k) last[k - 1].push_back(y[k]);
+    x = apply("reshape", {apply("transpose", {y[0]}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}}),
                           ints(n, {0, 0, directions * hidden})});
   }
   n.out("Out", x);
+  Vars states;
+  for (const Vars& parts : last) {
+    if (parts.empty()) continue;
+    states.push_back(parts.size() == 1 ? parts[0] : apply("concat", parts, {{"axis", int64_t{0}}}));
+  }
+  n.out_all("State", states);
 }
 
 }  // namespace hub

@@ -38,6 +38,52 @@ Var ints_slot(ImportNode& n, std::string_view list, std::string_view tensor,
   return n.attrs.has(attr) ? ints(n, n.attrs.ints(attr)) : Var{};
 }
 
+bool paddle_rank_zero(const ImportNode& n) { return n.version == 0 || n.version >= 2005000; }
+
+Var paddle_scalar(const ImportNode& n, Var v) {
+  return reshape(v, paddle_rank_zero(n) ? std::vector<int64_t>{} : std::vector<int64_t>{1});
+}
+
+const Tensor& known_number(const ImportNode& n, Var v) {
+  const Tensor& t = n.known(v);
+  if (t.numel() != 1) n.refuse("one number is wanted where ", t.spec().str(), " was found");
+  return t;
+}
+
+Var cast_to(Var v, DType dtype) {
+  return apply("cast", {v}, {{"to", std::string(name_of(dtype))}});
+}
+
+Shape shape_of(const ImportNode& n, Var v) {
+  const Value& value = n.program[v.id];
+  if (value.constant) return value.constant.shape();
+  if (value.declared.dtype == DType::none)
+    n.refuse("the dimensions of '", value.name, "' are not declared");
+  return value.declared.shape;
+}
+
+bool channels_last(const ImportNode& n) {
+  const std::string layout = n.attrs.s("data_format", n.attrs.s("data_layout", "NCHW"));
+  for (const char* first : {"NCHW", "NCDHW", "NCL", "AnyLayout"})
+    if (layout == first) return false;
+  for (const char* last : {"NHWC", "NDHWC", "NLC"})
+    if (layout == last) return true;
+  n.refuse("the layout is '", layout, "'");
+}
+
+Var channels_to_front(Var x, size_t rank) {
+  std::vector<int64_t> perm{0, static_cast<int64_t>(rank) - 1};
+  for (size_t d = 1; d + 1 < rank; ++d) perm.push_back(static_cast<int64_t>(d));
+  return transpose(x, perm);
+}
+
+Var channels_to_back(Var x, size_t rank) {
+  std::vector<int64_t> perm{0};
+  for (size_t d = 2; d < rank; ++d) perm.push_back(static_cast<int64_t>(d));
+  perm.push_back(1);
+  return transpose(x, perm);
+}
+
 namespace {
 
 int type_code(const ImportNode& n, std::string_view name) {

@@ -37,6 +37,20 @@ Var ints_input(ImportNode& n, size_t i, std::string_view name);
 /// Paddle's attr < Tensor < TensorList: the list's members (each one number) joined, the tensor, or
 /// the attribute.
 Var ints_slot(ImportNode& n, std::string_view list, std::string_view tensor, std::string_view attr);
+/// Paddle's results without dimensions: rank 0 since 2.5 (and in programs without a version), [1]
+/// before.
+bool paddle_rank_zero(const ImportNode& n);
+Var paddle_scalar(const ImportNode& n, Var v);
+/// The one number of an input that is constant in the file; refused when there are more or none.
+const Tensor& known_number(const ImportNode& n, Var v);
+/// v in another element type.
+Var cast_to(Var v, DType dtype);
+/// The declared dimensions of a value, -1 where they are open; refused where the file says nothing.
+Shape shape_of(const ImportNode& n, Var v);
+/// Whether 'data_format' or 'data_layout' puts the channels last; and the way there and back.
+bool channels_last(const ImportNode& n);
+Var channels_to_front(Var x, size_t rank);
+Var channels_to_back(Var x, size_t rank);
 /// The element type whose number in the file's own counting attribute `name` holds.
 DType onnx_type(const ImportNode& n, std::string_view name);
 DType paddle_type(const ImportNode& n, std::string_view name);

@@ -42,7 +42,7 @@ void forward_sum_to(const Call& call) {
                        static_cast<wide_t<T>>(from[row + i]);
                }
              });
-    for (size_t i = 0; i < sums.size(); ++i) call.y().data<T>()[i] = static_cast<T>(sums[i]);
+    for (size_t i = 0; i < sums.size(); ++i) call.y().data<T>()[i] = convert<T>(sums[i]);
   });
 }
 void grad_sum_to(Grad& g) { g.dx(0, apply("expand_as", {g.dy(), g.x(0)})); }

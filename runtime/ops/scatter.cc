@@ -6,6 +6,7 @@
 
 #include "runtime/ops/grad.h"
 #include "runtime/ops/indices.h"
+#include "runtime/ops/lod_import.h"
 #include "runtime/ops/rules.h"
 
 namespace hub {
@@ -19,26 +20,31 @@ void check_reduction(const Infer& in) {
   if (how != "none") check_type(in, 0, Numbers{});
 }
 
-/// Calls run(join) with the function of the reduction for elements T.
-template <class T, class Run>
-void with_reduction(const Attrs& attrs, Run run) {
-  using W = wide_t<T>;
-  using Sum = std::conditional_t<is_float<T>, W, uint64_t>;  // integers wrap
+/// Calls run.operator()<T>(join) with the function of the reduction; without one T only has the
+/// size of `dtype`.
+template <class Run>
+void with_reduction(const Attrs& attrs, DType dtype, Run run) {
   const auto how = attrs.s("reduction", "none");
-  if (how == "add")
-    return run([](T a, T b) { return static_cast<T>(static_cast<Sum>(a) + static_cast<Sum>(b)); });
-  if (how == "mul")
-    return run([](T a, T b) { return static_cast<T>(static_cast<Sum>(a) * static_cast<Sum>(b)); });
-  if (how == "min")
-    return run([](T a, T b) { return static_cast<W>(b) < static_cast<W>(a) ? b : a; });
-  if (how == "max")
-    return run([](T a, T b) { return static_cast<W>(b) > static_cast<W>(a) ? b : a; });
-  run([](T, T b) { return b; });
+  if (how == "none")
+    return dispatch_size(dtype, [&]<class T>() {
+      run.template operator()<T>([](const T&, const T& b) { return b; });
+    });
+  dispatch(Numbers{}, dtype, [&]<class T>() {
+    using W = wide_t<T>;
+    using Sum = std::conditional_t<is_float<T>, W, uint64_t>;  // integers wrap
+    const auto reduce = [&](auto join) { run.template operator()<T>(join); };
+    if (how == "add")
+      reduce([](T a, T b) { return static_cast<T>(static_cast<Sum>(a) + static_cast<Sum>(b)); });
+    if (how == "mul")
+      reduce([](T a, T b) { return static_cast<T>(static_cast<Sum>(a) * static_cast<Sum>(b)); });
+    if (how == "min")
+      reduce([](T a, T b) { return static_cast<W>(b) < static_cast<W>(a) ? b : a; });
+    if (how == "max")
+      reduce([](T a, T b) { return static_cast<W>(b) > static_cast<W>(a) ? b : a; });
+  });
 }
 
-void copy_x(const Call& call) {
-  std::copy_n(call.x(0).data<std::byte>(), call.x(0).bytes(), call.y().data<std::byte>());
-}
+void copy_x(const Call& call) { copy_elements(call.x(0), 0, call.x(0).numel(), call.y(), 0); }
 
 std::vector<Spec> infer_scatter_elements(const Infer& in) {
   check_type(in, 1, IndexTypes{});
@@ -58,14 +64,12 @@ void forward_scatter_elements(const Call& call) {
   const auto rows = checked_indices(call.x(1), shape[axis]);
   const int64_t stride = strides_of(shape)[axis];
   copy_x(call);
-  dispatch(Everything{}, call.y().dtype(), [&]<class T>() {
+  with_reduction(call.attrs, call.y().dtype(), [&]<class T>(auto join) {
     const T* from = call.x(2).data<T>();
     T* to = call.y().data<T>();
-    with_reduction<T>(call.attrs, [&](auto join) {
-      each_element_beside(call.x(1).shape(), shape, axis, [&](int64_t i, int64_t at) {
-        T& place = to[at + rows[i] * stride];
-        place = join(place, from[i]);
-      });
+    each_element_beside(call.x(1).shape(), shape, axis, [&](int64_t i, int64_t at) {
+      T& place = to[at + rows[i] * stride];
+      place = join(place, from[i]);
     });
   });
 }
@@ -90,14 +94,12 @@ std::vector<Spec> infer_scatter_nd(const Infer& in) {
 void forward_scatter_nd(const Call& call) {
   const Tuples tuples(call.x(1), call.x(0).shape(), 0);
   copy_x(call);
-  dispatch(Everything{}, call.y().dtype(), [&]<class T>() {
+  with_reduction(call.attrs, call.y().dtype(), [&]<class T>(auto join) {
     const T* from = call.x(2).data<T>();
     T* to = call.y().data<T>();
-    with_reduction<T>(call.attrs, [&](auto join) {
-      for (int64_t start : tuples.starts) {
-        for (int64_t i = 0; i < tuples.slice; ++i) to[start + i] = join(to[start + i], *from++);
-      }
-    });
+    for (int64_t start : tuples.starts) {
+      for (int64_t i = 0; i < tuples.slice; ++i) to[start + i] = join(to[start + i], *from++);
+    }
   });
 }
 
@@ -137,6 +139,46 @@ void grad_scatter_elements(Grad& g) {
 }
 void grad_scatter_nd(Grad& g) { grad_scatter(g, "scatter_nd", "gather_nd", {}); }
 
+// ---- import rules ----
+
+/// Rows of X replaced; or, without `overwrite`, all those named emptied and the updates added.
+void paddle_scatter(ImportNode& n) {
+  const Var x = n.need("X");
+  const Var updates = n.need("Updates");
+  Var ids = n.need("Ids");
+  if (shape_of(n, ids).rank() == 1) ids = apply("unsqueeze", {ids, ints(n, {-1})});
+  if (n.attrs.i("overwrite", 1) != 0) return n.out("Out", apply("scatter_nd", {x, ids, updates}));
+  const Var none = apply("expand", {scalar_like(n, updates, 0), apply("shape", {updates})});
+  const Var emptied = apply("scatter_nd", {x, ids, none});
+  n.out("Out", apply("scatter_nd", {emptied, ids, updates}, {{"reduction", "add"}}));
+}
+
+void paddle_scatter_nd_add(ImportNode& n) {
+  n.out("Out", apply("scatter_nd", {n.need("X"), n.need("Index"), n.need("Updates")},
+                     {{"reduction", "add"}}));
+}
+
+/// Its own rules and those of sequences, which are made of it.
+std::vector<Import> nd_imports() {
+  std::vector<Import> all = {{"onnx:ScatterND", onnx_same<"scatter_nd">},
+                             {"paddle:scatter", paddle_scatter},
+                             {"paddle:scatter_nd_add", paddle_scatter_nd_add}};
+  all.insert(all.end(), lod_imports().begin(), lod_imports().end());
+  return all;
+}
+
+void paddle_put_along_axis(ImportNode& n) {
+  const std::string how = n.attrs.s("Reduce", "assign");
+  if (n.attrs.i("Include_self", 1) == 0) n.refuse("'Include_self' is off");
+  const char* reduction = how == "assign"                     ? "none"
+                          : how == "add"                      ? "add"
+                          : how == "mul" || how == "multiply" ? "mul"
+                                                              : nullptr;
+  if (reduction == nullptr) n.refuse("'Reduce' is '", how, "'");
+  n.out("Result", apply("scatter_elements", {n.need("Input"), n.need("Index"), n.need("Value")},
+                        {{"axis", n.attrs.i("Axis")}, {"reduction", reduction}}));
+}
+
 }  // namespace
 
 extern const OpDef scatter_elements_op = {
@@ -146,8 +188,10 @@ extern const OpDef scatter_elements_op = {
     .infer = infer_scatter_elements,
     .forward = forward_scatter_elements,
     .grad = grad_scatter_elements,
+    .strings = true,
     .imports = {{"onnx:ScatterElements", onnx_same<"scatter_elements">},
-                {"onnx:Scatter", onnx_same<"scatter_elements">}},
+                {"onnx:Scatter", onnx_same<"scatter_elements">},
+                {"paddle:put_along_axis", paddle_put_along_axis}},
 };
 
 extern const OpDef scatter_nd_op = {
@@ -157,7 +201,8 @@ extern const OpDef scatter_nd_op = {
     .infer = infer_scatter_nd,
     .forward = forward_scatter_nd,
     .grad = grad_scatter_nd,
-    .imports = {{"onnx:ScatterND", onnx_same<"scatter_nd">}},
+    .strings = true,
+    .imports = nd_imports(),
 };
 
 }  // namespace hub

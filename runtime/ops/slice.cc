@@ -121,7 +121,7 @@ void onnx_slice(ImportNode& n) {
   n.out(0, apply("slice", {n.need(0), starts, ends, ints_input(n, 3, "axes"), n.in(4)}));
 }
 
-/// decrease_axis: dimensions (of 1 by then) that are dropped; a result of rank 0 is kept at [1].
+/// decrease_axis: dimensions (of 1 by then) that are dropped.
 void paddle_slice(ImportNode& n) {
   const Var starts = ints_slot(n, "StartsTensorList", "StartsTensor", "starts");
   const Var ends = ints_slot(n, "EndsTensorList", "EndsTensor", "ends");
@@ -129,8 +129,128 @@ void paddle_slice(ImportNode& n) {
   const Var strides = ints_slot(n, "StridesTensorList", "StridesTensor", "strides");
   const auto drop = n.attrs.ints("decrease_axis");
   Var y = apply("slice", {n.need("Input"), starts, ends, ints(n, n.attrs.ints("axes")), strides});
-  if (!drop.empty()) y = apply("squeeze", {y, ints(n, drop)});
+  if (!drop.empty()) {
+    y = apply("squeeze", {y, ints(n, drop)});
+    const Value& from = n.program[n.need("Input").id];
+    if (!paddle_rank_zero(n) && from.declared.dtype != DType::none &&
+        from.declared.shape.rank() == drop.size())
+      y = reshape(y, {1});
+  }
   n.out("Out", y);
+}
+
+/// `shape` elements from `offsets` on; -1 takes all that are left.
+void paddle_crop(ImportNode& n) {
+  for (const char* slot : {"Shape", "ShapeTensor", "Offsets", "OffsetsTensor"})
+    if (n.in(slot)) n.refuse(slot, " is computed");
+  const auto shape = n.attrs.ints("shape");
+  auto offsets = n.attrs.ints("offsets");
+  if (offsets.empty()) offsets.assign(shape.size(), 0);
+  if (offsets.size() != shape.size())
+    n.refuse(offsets.size(), " offsets for ", shape.size(), " dimensions");
+  std::vector<int64_t> ends;
+  for (size_t d = 0; d < shape.size(); ++d)
+    ends.push_back(shape[d] < 0 ? std::numeric_limits<int64_t>::max() : offsets[d] + shape[d]);
+  n.out("Out", apply("slice", {n.need("X"), ints(n, offsets), ints(n, ends)}));
+}
+
+/// Steps of -1 from the last element to the first.
+void paddle_flip(ImportNode& n) {
+  const auto axes = n.attrs.ints("axis");
+  auto all = [&](int64_t value) { return ints(n, std::vector<int64_t>(axes.size(), value)); };
+  n.out("Out", apply("slice", {n.need("X"), all(-1), all(std::numeric_limits<int64_t>::min()),
+                               ints(n, axes), all(-1)}));
+}
+
+/// The numbers of attribute `values` (since 2.5), or of the list for the type that is set.
+Var values_to_set(ImportNode& n) {
+  if (const Var given = n.in("ValueTensor")) return given;
+  const DType dtype = n.attrs.has("dtype") ? paddle_type(n, "dtype") : DType::f32;
+  std::vector<double> numbers;
+  for (const char* name :
+       {"values", "fp32_values", "fp64_values", "int32_values", "int64_values", "bool_values"})
+    if (numbers.empty() && n.attrs.has(name)) numbers = n.attrs.floats(name);
+  const Shape shape(n.attrs.ints("shape"));
+  if (shape.numel() != static_cast<int64_t>(numbers.size()))
+    n.refuse(numbers.size(), " values for ", shape.str());
+  Tensor t(dtype, shape);
+  dispatch(Everything{}, dtype, [&]<class T>() {
+    for (size_t i = 0; i < numbers.size(); ++i) t.data<T>()[i] = convert<T>(numbers[i]);
+  });
+  return constant(n.program, t);
+}
+
+/// x with a slice of it replaced: what is placed by the indices of the elements that it had.
+void paddle_set_value(ImportNode& n) {
+  const Var x = n.need("Input");
+  const auto drop = n.attrs.ints("decrease_axes");
+  if (!n.attrs.ints("none_axes").empty()) n.refuse("'none_axes' adds dimensions");
+  const Var count = reshape(apply("size", {x}), {});
+  const Var places =
+      apply("reshape", {apply("range", {constant(n.program, scalar_of(DType::i64, 0)), count,
+                                        constant(n.program, scalar_of(DType::i64, 1))}),
+                        apply("shape", {x})});
+  const Var at =
+      apply("slice", {places, ints_slot(n, "StartsTensorList", "", "starts"),
+                      ints_slot(n, "EndsTensorList", "", "ends"), ints(n, n.attrs.ints("axes")),
+                      ints_slot(n, "StepsTensorList", "", "steps")});
+  Var value = values_to_set(n);
+  if (!drop.empty() && shape_of(n, value).rank() + drop.size() <= shape_of(n, x).rank() &&
+      shape_of(n, value).rank() > 0)
+    value = apply("unsqueeze", {value, ints(n, drop)});
+  value = apply("cast", {apply("expand", {value, apply("shape", {at})}), x});
+  const Var flat =
+      apply("scatter_elements", {reshape(x, {-1}), reshape(at, {-1}), reshape(value, {-1})});
+  n.out("Out", apply("reshape", {flat, apply("shape", {x})}));
+}
+
+/// Frames of [N * seg_num, C, H, W]: of the first channels those of the frame before, of the next
+/// ones those of the frame behind, zeros beyond the ends.
+void paddle_temporal_shift(ImportNode& n) {
+  const bool last = channels_last(n);
+  const Var x = last ? channels_to_front(n.need("X"), 4) : n.need("X");
+  const Shape declared = shape_of(n, n.need("X"));
+  const int64_t channels = declared.rank() == 4 ? declared[last ? 3 : 1] : -1;
+  if (channels < 0) n.refuse("the number of channels is not declared");
+  const int64_t frames = n.attrs.i("seg_num");
+  const auto ratio = static_cast<float>(n.attrs.f("shift_ratio", 0.25));
+  const auto one = convert<int64_t>(static_cast<float>(channels) * ratio);
+  const auto two = convert<int64_t>(static_cast<float>(channels) * 2 * ratio);
+  const Var inner = apply("shape", {x}, {{"start", int64_t{1}}});
+  const Var v = apply("reshape",
+                      {x, apply("concat", {ints(n, {-1, frames}), inner}, {{"axis", int64_t{0}}})});
+  auto part = [&](int64_t from, int64_t to, int64_t shift) {
+    const Var p = apply("slice", {v, ints(n, {from, shift < 0 ? 1 : 0}),
+                                  ints(n, {to, shift > 0 ? -1 : frames}), ints(n, {2, 1})});
+    if (shift == 0) return p;
+    return apply("pad", {p, ints(n, {0, shift > 0, 0, 0, 0, 0, shift < 0, 0, 0, 0})});
+  };
+  const Var y = apply("concat", {part(0, one, 1), part(one, two, -1), part(two, channels, 0)},
+                      {{"axis", int64_t{2}}});
+  const Var flat = apply("reshape", {y, apply("shape", {x})});
+  n.out("Out", last ? channels_to_back(flat, 4) : flat);
+}
+
+/// Columns start_index to start_index + length of each, beside each other or added.
+Vars partial(ImportNode& n) {
+  Vars all = n.all("X");
+  n.need("X");
+  const int64_t start = n.attrs.i("start_index", 0);
+  const int64_t length = n.attrs.i("length", -1);
+  int64_t end = 0;
+  if (length < 0 || __builtin_add_overflow(start, length, &end) || (start < 0 && end >= 0))
+    end = std::numeric_limits<int64_t>::max();
+  for (Var& v : all) v = apply("slice", {v, ints(n, {start}), ints(n, {end}), ints(n, {1})});
+  return all;
+}
+void paddle_partial_concat(ImportNode& n) {
+  n.out("Out", apply("concat", partial(n), {{"axis", int64_t{1}}}));
+}
+void paddle_partial_sum(ImportNode& n) {
+  const Vars all = partial(n);
+  Var sum = all[0];
+  for (size_t i = 1; i < all.size(); ++i) sum = add(sum, all[i]);
+  n.out("Out", sum);
 }
 
 }  // namespace
@@ -142,9 +262,16 @@ extern const OpDef slice_op = {
     .infer = infer_slice,
     .forward = forward_slice,
     .grad = grad_slice,
+    .strings = true,
     .imports = {{"onnx:Slice", onnx_slice},
                 {"paddle:slice", paddle_slice},
-                {"paddle:strided_slice", paddle_slice}},
+                {"paddle:strided_slice", paddle_slice},
+                {"paddle:crop_tensor", paddle_crop},
+                {"paddle:flip", paddle_flip},
+                {"paddle:set_value", paddle_set_value},
+                {"paddle:temporal_shift", paddle_temporal_shift},
+                {"paddle:partial_concat", paddle_partial_concat},
+                {"paddle:partial_sum", paddle_partial_sum}},
 };
 
 extern const OpDef slice_grad_op = {

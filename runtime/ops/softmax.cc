@@ -72,7 +72,7 @@ void forward_hardmax(const Call& call) {
 /// softmax_grad(y, dy): y * (dy - the sum of dy * y); log_softmax_grad(y, dy): dy - exp(y) * the
 /// sum of dy.
 std::vector<Spec> infer_grad(const Infer& infer) {
-  want(infer, 1, infer.in(0));
+  need(infer, 1, infer.in(0));
   return infer_along(infer);
 }
 

@@ -91,6 +91,17 @@ void paddle_topk(ImportNode& n) {
   n.out("Indices", y[1]);
 }
 
+/// All of them, in order.
+void paddle_argsort(ImportNode& n) {
+  const Var x = n.need("X");
+  const int64_t axis = n.attrs.i("axis", -1);
+  const Var k = apply("gather", {apply("shape", {x}), ints(n, {axis})});
+  const Attrs attrs{{"axis", axis}, {"largest", n.attrs.i("descending", 0)}};
+  const Vars y = apply(topk_op, {x, k}, attrs, 2);
+  n.out("Out", y[0]);
+  n.out("Indices", y[1]);
+}
+
 }  // namespace
 
 extern const OpDef topk_op = {
@@ -103,7 +114,8 @@ extern const OpDef topk_op = {
     .grad = grad_topk,
     .imports = {{"onnx:TopK", onnx_topk},
                 {"paddle:top_k", paddle_topk},
-                {"paddle:top_k_v2", paddle_topk}},
+                {"paddle:top_k_v2", paddle_topk},
+                {"paddle:argsort", paddle_argsort}},
 };
 
 }  // namespace hub

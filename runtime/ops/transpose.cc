@@ -55,6 +55,7 @@ extern const OpDef transpose_op = {
     .infer = infer_transpose,
     .forward = forward_transpose,
     .grad = grad_transpose,
+    .strings = true,
     .imports = {{"onnx:Transpose", onnx_same<"transpose">},
                 {"paddle:transpose", paddle_transpose},
                 {"paddle:transpose2", paddle_transpose}},

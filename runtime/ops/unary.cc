@@ -1,6 +1,7 @@
 // Elementwise functions of one tensor: y[i] = f(x[i]), shape and (but for predicates) type kept.
 #include <cmath>
 
+#include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
 #include "runtime/ops/slope.h"
 
@@ -64,6 +65,7 @@ constexpr auto exponential = [](auto v) { return std::exp(v); };
 constexpr auto logarithm = [](auto v) { return std::log(v); };
 constexpr auto square_root = [](auto v) { return std::sqrt(v); };
 constexpr auto reciprocal = [](auto v) { return 1 / v; };
+constexpr auto logarithm_1p = [](auto v) { return std::log1p(v); };
 constexpr auto error_function = [](auto v) { return std::erf(v); };
 constexpr auto floor = [](auto v) { return std::floor(v); };
 constexpr auto ceiling = [](auto v) { return std::ceil(v); };
@@ -98,6 +100,14 @@ constexpr auto gelu_tanh = [](auto v) {
   using V = decltype(v);
   return V{0.5} * v * (1 + std::tanh(V{0.79788456080286536} * (v + V{0.044715} * v * v * v)));
 };
+constexpr auto bit_not = [](auto v) {
+  using V = decltype(v);
+  if constexpr (std::is_same_v<V, bool>) {
+    return !v;
+  } else {
+    return static_cast<V>(~v);
+  }
+};
 constexpr auto logical_not = [](auto v) { return !v; };
 constexpr auto is_nan = [](auto v) { return std::isnan(v); };
 
@@ -131,6 +141,7 @@ void grad_abs(Grad& g) { g.dx(0, mul(g.dy(), unary("sign", g.x(0)))); }
 void grad_neg(Grad& g) { g.dx(0, neg(g.dy())); }
 void grad_exp(Grad& g) { g.dx(0, mul(g.dy(), g.y())); }
 void grad_log(Grad& g) { g.dx(0, div(g.dy(), g.x(0))); }
+void grad_log1p(Grad& g) { g.dx(0, div(g.dy(), add(g.x(0), g.number(1, g.x(0))))); }
 void grad_sqrt(Grad& g) { g.dx(0, div(mul(g.dy(), g.number(0.5, g.dy())), g.y())); }
 void grad_reciprocal(Grad& g) { g.dx(0, neg(mul(g.dy(), square(g.y())))); }
 void grad_erf(Grad& g) {
@@ -237,9 +248,39 @@ void paddle_round(ImportNode& n) {
   n.out("Out", mul(unary("sign", x), unary("floor", add(unary("abs", x), scalar_like(n, x, 0.5)))));
 }
 void paddle_rsqrt(ImportNode& n) { n.out("Out", unary("reciprocal", unary("sqrt", n.need("X")))); }
+/// log(1 + exp(beta x)) / beta; x itself where beta x is above the threshold.
 void paddle_softplus(ImportNode& n) {
-  if (n.attrs.f("beta", 1) != 1) n.refuse("beta is ", n.attrs.f("beta"), ", only 1 is supported");
-  paddle_unary<"softplus">(n);
+  const Var x = n.need("X");
+  const double beta = n.attrs.f("beta", 1);
+  const double threshold = n.attrs.f("threshold", 20);
+  if (beta == 0) n.refuse("beta is 0");
+  const Var scaled = beta == 1 ? x : mul(x, scalar_like(n, x, beta));
+  Var y = unary("softplus", scaled);
+  if (beta != 1) y = div(y, scalar_like(n, x, beta));
+  // Above 20 both are the same float.
+  if (threshold < 20)
+    y = apply("where", {apply("greater", {scaled, scalar_like(n, x, threshold)}), x, y});
+  n.out("Out", y);
+}
+
+template <int base>
+void paddle_log(ImportNode& n) {
+  const Var x = n.need("X");
+  n.out("Out", mul(unary("log", x), scalar_like(n, x, 1 / std::log(double{base}))));
+}
+void paddle_logsigmoid(ImportNode& n) { n.out("Out", neg(unary("softplus", neg(n.need("X"))))); }
+void paddle_tanh_shrink(ImportNode& n) {
+  n.out("Out", sub(n.need("X"), unary("tanh", n.need("X"))));
+}
+/// Whatever is not zero is true.
+void paddle_logical_not(ImportNode& n) {
+  n.out("Out", unary("not", cast_to(n.need("X"), DType::boolean)));
+}
+void paddle_isfinite(ImportNode& n) {
+  const Var size = unary("abs", cast_to(n.need("X"), DType::f64));
+  const Var limit =
+      constant(n.program, scalar_of(DType::f64, std::numeric_limits<double>::infinity()));
+  n.out("Out", apply("less", {size, limit}));
 }
 
 template <class Kinds, auto f>
@@ -274,7 +315,11 @@ extern const std::vector<OpDef> unary_ops = {
     same<Floats, exponential>(
         "exp", grad_exp, {{"onnx:Exp", onnx_same<"exp">}, {"paddle:exp", paddle_unary<"exp">}}),
     same<Floats, logarithm>("log", grad_log,
-                            {{"onnx:Log", onnx_same<"log">}, {"paddle:log", paddle_unary<"log">}}),
+                            {{"onnx:Log", onnx_same<"log">},
+                             {"paddle:log", paddle_unary<"log">},
+                             {"paddle:log2", paddle_log<2>},
+                             {"paddle:log10", paddle_log<10>}}),
+    same<Floats, logarithm_1p>("log1p", grad_log1p, {{"paddle:log1p", paddle_unary<"log1p">}}),
     same<Floats, square_root>(
         "sqrt", grad_sqrt,
         {{"onnx:Sqrt", onnx_same<"sqrt">}, {"paddle:sqrt", paddle_unary<"sqrt">}}),
@@ -312,18 +357,20 @@ extern const std::vector<OpDef> unary_ops = {
     same<Floats, cosine_h>(
         "cosh", grad_cosh,
         {{"onnx:Cosh", onnx_same<"cosh">}, {"paddle:cosh", paddle_unary<"cosh">}}),
-    same<Floats, tangent_h>(
-        "tanh", grad_by_output<"tanh_grad">,
-        {{"onnx:Tanh", onnx_same<"tanh">}, {"paddle:tanh", paddle_unary<"tanh">}}),
+    same<Floats, tangent_h>("tanh", grad_by_output<"tanh_grad">,
+                            {{"onnx:Tanh", onnx_same<"tanh">},
+                             {"paddle:tanh", paddle_unary<"tanh">},
+                             {"paddle:tanh_shrink", paddle_tanh_shrink}}),
     same<Floats, arc_sine_h>("asinh", grad_asinh, {{"onnx:Asinh", onnx_same<"asinh">}}),
     same<Floats, arc_cosine_h>("acosh", grad_acosh, {{"onnx:Acosh", onnx_same<"acosh">}}),
     same<Floats, arc_tangent_h>("atanh", grad_atanh, {{"onnx:Atanh", onnx_same<"atanh">}}),
     same<Floats, sigmoid>(
         "sigmoid", grad_by_output<"sigmoid_grad">,
         {{"onnx:Sigmoid", onnx_same<"sigmoid">}, {"paddle:sigmoid", paddle_unary<"sigmoid">}}),
-    same<Floats, softplus>(
-        "softplus", grad_softplus,
-        {{"onnx:Softplus", onnx_same<"softplus">}, {"paddle:softplus", paddle_softplus}}),
+    same<Floats, softplus>("softplus", grad_softplus,
+                           {{"onnx:Softplus", onnx_same<"softplus">},
+                            {"paddle:softplus", paddle_softplus},
+                            {"paddle:logsigmoid", paddle_logsigmoid}}),
     same<Floats, softsign>(
         "softsign", grad_softsign,
         {{"onnx:Softsign", onnx_same<"softsign">}, {"paddle:softsign", paddle_unary<"softsign">}}),
@@ -331,14 +378,20 @@ extern const std::vector<OpDef> unary_ops = {
         "hard_swish", grad_by_input<"hard_swish_grad">,
         {{"onnx:HardSwish", onnx_same<"hard_swish">}, {"paddle:hard_swish", paddle_hard_swish}}),
     predicate<Types<bool>, logical_not>(
-        "not", {{"onnx:Not", onnx_same<"not">}, {"paddle:logical_not", paddle_unary<"not">}}),
+        "not", {{"onnx:Not", onnx_same<"not">}, {"paddle:logical_not", paddle_logical_not}}),
+    same<decltype(Integers{} + Types<bool>{}), bit_not>(
+        "bit_not", nullptr,
+        {{"onnx:BitwiseNot", onnx_same<"bit_not">},
+         {"paddle:bitwise_not", paddle_unary<"bit_not">}}),
     predicate<Floats, is_nan>(
         "isnan", {{"onnx:IsNaN", onnx_same<"isnan">}, {"paddle:isnan_v2", paddle_unary<"isnan">}}),
     {.name = "isinf",
      .infer = infer_predicate<Floats>,
      .forward = forward_isinf,
      .grad = zero_gradient,
-     .imports = {{"onnx:IsInf", onnx_same<"isinf">}, {"paddle:isinf_v2", paddle_unary<"isinf">}}},
+     .imports = {{"onnx:IsInf", onnx_same<"isinf">},
+                 {"paddle:isinf_v2", paddle_unary<"isinf">},
+                 {"paddle:isfinite_v2", paddle_isfinite}}},
     {.name = "gelu",
      .infer = infer_gelu,
      .forward = forward_gelu,

@@ -48,6 +48,7 @@ extern const OpDef where_op = {
     .infer = infer_where,
     .forward = forward_where,
     .grad = grad_where,
+    .strings = true,
     .imports = {{"onnx:Where", onnx_same<"where">}, {"paddle:where", paddle_where}},
 };
 

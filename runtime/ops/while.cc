@@ -7,9 +7,9 @@
 // the first.
 #include "runtime/ops/while.h"
 
-#include <cstring>
-
 #include "base/error.h"
+#include "runtime/budget.h"
+#include "runtime/ops/objects.h"
 
 namespace hub {
 
@@ -56,14 +56,18 @@ std::vector<Spec> body_specs(const Infer& in, size_t count) {
   return specs;
 }
 
-/// How many rounds there are, when that is known before the first.
-int64_t known_rounds(const Infer& in, const Program& body) {
+/// Whether the body never ends the loop: its condition is the one it is given, or always true.
+bool never_ends(const Program& body) {
   ValueId end = body.outputs[0];
   for (const OpCall& call : body.ops)
     if (call.op->name == "identity" && call.out[0] == end) end = call.in[0];
   const Tensor& always = body[end].constant;
-  if (!in.has(0) || (end != body.inputs[1] && !(always && only<bool>(always, "condition"))))
-    throw ValueUnknown{};
+  return end == body.inputs[1] || (always && only<bool>(always, "condition"));
+}
+
+/// How many rounds there are, when that is known before the first.
+int64_t known_rounds(const Infer& in, const Program& body) {
+  if (!in.has(0) || !never_ends(body)) throw ValueUnknown{};
   const bool starts = !in.has(1) || only<bool>(in.value(1), "condition");
   return starts ? std::max<int64_t>(only<int64_t>(in.value(0), "trip count"), 0) : 0;
 }
@@ -92,6 +96,8 @@ std::vector<Spec> infer_while(const Infer& in) {
 class Stack {
  public:
   void add(const Tensor& t, std::string_view what, size_t& bytes) {
+    if (t.dtype() == DType::list)
+      fail(Code::unsupported, what, " is a list; only tensors can be stacked");
     if (!rounds_.empty() && t.spec() != rounds_[0].spec())
       fail(Code::unsupported, what, " is ", rounds_[0].spec().str(), " at first and then ",
            t.spec().str(), "; only what keeps its shape can be stacked");
@@ -103,9 +109,14 @@ class Stack {
   Tensor all() const {
     const Spec spec = stacked(rounds_[0].spec(), static_cast<int64_t>(rounds_.size()));
     Tensor y(spec.dtype, spec.shape);
-    const size_t each = rounds_[0].bytes();
+    const int64_t each = rounds_[0].numel();
+    if (spec.dtype == DType::string) {
+      size_t most = 0;
+      for (const Tensor& t : rounds_) most = std::max(most, longest(t));
+      y = charged(y, most * static_cast<size_t>(y.numel()));
+    }
     for (size_t r = 0; r < rounds_.size(); ++r)
-      if (each > 0) std::memcpy(y.data<std::byte>() + r * each, rounds_[r].raw(), each);
+      copy_elements(rounds_[r], 0, each, y, static_cast<int64_t>(r) * each);
     return y;
   }
 
@@ -140,6 +151,9 @@ std::vector<Tensor> run_while(const Attrs& attrs, std::span<const Tensor* const>
   bool goes_on = !has(1) || only<bool>(*in[1], "condition");
   std::vector<Tensor> inputs{single<int64_t>(0), single(true)};
   take_inputs(in, 2, inputs);
+  const bool counted = never_ends(*loop.body);
+  if (goes_on && counted && most > most_rounds)
+    fail(Code::refused, "it would go on for ", most, " rounds; the most is ", most_rounds);
   std::vector<Stack> scans(loop.scans), history(loop.carried);
   size_t bytes = 0;
   int64_t round = 0;
@@ -154,6 +168,9 @@ std::vector<Tensor> run_while(const Attrs& attrs, std::span<const Tensor* const>
     for (size_t k = 0; k < loop.carried; ++k) inputs[2 + k] = std::move(out[1 + k]);
     for (size_t s = 0; s < loop.scans; ++s)
       scans[s].add(out[1 + loop.carried + s], concat("scanned result ", s), bytes);
+    if (round == 0 && counted && bytes > memory_left() / static_cast<size_t>(most))
+      fail(Code::refused, "its ", most, " rounds would give ", bytes, " bytes each; there are ",
+           memory_left());
   }
   std::vector<Tensor> result(inputs.begin() + 2,
                              inputs.begin() + 2 + static_cast<std::ptrdiff_t>(loop.carried));
@@ -180,6 +197,8 @@ extern const OpDef while_op = {
     .run = run_while,
     .grad = grad_while,
     .settings = 0b11,
+    .strings = true,
+    .lists = true,
     .imports = {{"onnx:Loop", onnx_loop}, {"onnx:Scan", onnx_scan}},
 };
 

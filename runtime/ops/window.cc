@@ -40,6 +40,7 @@ Window declared(const Attrs& attrs, std::span<const int64_t> in, std::vector<int
     }
   }
   w.kernel = std::move(kernel);
+  Shape(std::span<const int64_t>(w.kernel)).numel();  // can be counted
   w.strides = numbers(attrs, "strides", n, 1, 1);
   w.dilations = numbers(attrs, "dilations", n, 1, 1);
   const auto pads = numbers(attrs, "pads", 2 * n, 0, 0);

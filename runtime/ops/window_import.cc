@@ -28,9 +28,6 @@ Attrs onnx_window(const ImportNode& node) {
 }
 
 Attrs paddle_window(const ImportNode& node, int64_t rank) {
-  const std::string layout = node.attrs.s("data_format", "NCHW");
-  if (layout != "NCHW" && layout != "NCDHW" && layout != "AnyLayout")
-    node.refuse("'data_format' is ", layout);
   Attrs attrs;
   for (const char* name : {"strides", "dilations"}) {
     if (const auto v = node.attrs.ints(name); !v.empty()) attrs.set(name, v);

@@ -11,7 +11,6 @@ namespace hub {
 Attrs onnx_window(const ImportNode& node);
 
 /// strides, paddings (1 number a dimension or begin and end of each), padding_algorithm, dilations.
-/// NCHW only.
 Attrs paddle_window(const ImportNode& node, int64_t rank);
 
 }  // namespace hub

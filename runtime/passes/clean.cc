@@ -1,4 +1,6 @@
 // What the passes share, dead code, and constants that follow from constants.
+#include <algorithm>
+
 #include "base/error.h"
 #include "runtime/op.h"
 #include "runtime/passes/passes.h"
@@ -25,7 +27,13 @@ int Uses::only_reader(ValueId id) const {
   return r.size() == 1 ? r[0] : -1;
 }
 
-bool is(const OpCall& call, std::string_view op) { return call.op->name == op; }
+bool is(const OpCall& call, std::string_view op) {
+  const auto needs = static_cast<size_t>(call.op->min_inputs);
+  if (call.op->name != op || call.in.size() < needs) return false;
+  const auto given = call.in.begin();
+  return !call.out.empty() && call.out[0] != absent &&
+         std::find(given, given + call.op->min_inputs, absent) == given + call.op->min_inputs;
+}
 
 std::optional<double> scalar_of(const Program& program, ValueId id) {
   if (id == absent) return {};
@@ -109,7 +117,15 @@ void remove_dead(Program& program) {
   }
 }
 
-void fold_constants(Program& program) {
+namespace {
+
+bool can_be_constant(const Spec& spec, int64_t most) {
+  return is_plain(spec.dtype) && spec.shape.numel() <= most;
+}
+
+}  // namespace
+
+void fold_constants(Program& program, std::string_view except) {
   // Larger results of small inputs (a filled tensor) are cheaper to make than to keep.
   constexpr int64_t small = 1 << 16;
   std::vector<Spec> specs(program.values.size());
@@ -122,7 +138,7 @@ void fold_constants(Program& program) {
   for (size_t i = 0; i < program.values.size(); ++i) learn(static_cast<ValueId>(i));
   std::vector<OpCall> kept;
   for (OpCall& call : program.ops) {
-    bool all = true;
+    bool all = !is(call, except);
     int64_t read = 0;
     std::vector<const Tensor*> in;
     for (ValueId id : call.in) {
@@ -132,8 +148,8 @@ void fold_constants(Program& program) {
       in.push_back(t);
     }
     const bool folds =
-        all && call.out.size() == 1 && call.op->run == nullptr &&
-        infer_call(program, call, specs, known)[0].shape.numel() <= std::max(small, read);
+        all && call.out.size() == 1 && call.op->run == nullptr && !call.op->random &&
+        can_be_constant(infer_call(program, call, specs, known)[0], std::max(small, read));
     if (!folds) {
       kept.push_back(std::move(call));
       continue;
@@ -145,6 +161,7 @@ void fold_constants(Program& program) {
 }
 
 void optimize(Program& program) {
+  form_quantized(program);
   fold_constants(program);
   remove_dead(program);
   fold_affine(program);

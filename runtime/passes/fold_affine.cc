@@ -108,7 +108,16 @@ Tensor scale_weights(const OpCall& call, const Tensor& w, const std::vector<floa
   return out;
 }
 
-/// Output channels when the call's weights are constant and nothing is fused behind it yet; else 0.
+/// Output channels of the call with constant weights; 0 for shapes that it cannot have.
+int64_t channels_of(const OpCall& call, const Shape& w) {
+  if (is(call, "matmul")) return w.rank() == 2 ? w[call.attrs.i("trans_b", 0) != 0 ? 0 : 1] : 0;
+  if (w.rank() < 3 || w.numel() == 0) return 0;
+  if (is(call, "conv")) return w[0];
+  const int64_t group = call.attrs.i("group", 1);
+  return group > 0 && w[0] % group == 0 ? w[1] * group : 0;
+}
+
+/// The same when nothing is fused behind it yet; else 0.
 int64_t channels_of(const Program& p, const OpCall& call) {
   if (!is(call, "conv") && !is(call, "conv_transpose") && !is(call, "matmul")) return 0;
   if (call.attrs.has("post") || call.in.size() < 2 ||
@@ -117,13 +126,10 @@ int64_t channels_of(const Program& p, const OpCall& call) {
   }
   const Tensor& w = p[call.in[1]].constant;
   if (!w || w.dtype() != DType::f32) return 0;
-  if (call.in.size() > 2 && call.in[2] != absent && !p[call.in[2]].constant) return 0;
-  if (is(call, "conv")) return w.shape()[0];
-  if (is(call, "conv_transpose")) return w.shape()[1] * call.attrs.i("group", 1);
-  if (is(call, "matmul") && w.shape().rank() == 2) {
-    return w.shape()[call.attrs.i("trans_b", 0) != 0 ? 0 : 1];
-  }
-  return 0;
+  const int64_t channels = channels_of(call, w.shape());
+  if (call.in.size() < 3 || call.in[2] == absent) return channels;
+  const Tensor& bias = p[call.in[2]].constant;
+  return bias && bias.numel() == channels ? channels : 0;
 }
 
 }  // namespace

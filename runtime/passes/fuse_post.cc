@@ -60,7 +60,7 @@ void fuse_post(Program& program, const std::vector<Spec>& specs) {
       const int next = uses.only_reader(y);
       if (next < 0 || gone[static_cast<size_t>(next)] != 0) break;
       const OpCall& follower = program.ops[static_cast<size_t>(next)];
-      if (follower.out.size() != 1) break;
+      if (follower.out.size() != 1 || follower.out[0] == absent) break;
       const ValueId z = follower.out[0];
       if (specs[static_cast<size_t>(y)] != specs[static_cast<size_t>(z)]) break;
       if (const auto post = step_on(program, follower, y)) {

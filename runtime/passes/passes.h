@@ -15,8 +15,11 @@ namespace hub {
 void optimize(Program& program);
 
 /// Calls whose inputs are all constant become constants, unless the result is large and they were
-/// small.
-void fold_constants(Program& program);
+/// small, or they are calls of `except`.
+void fold_constants(Program& program, std::string_view except = {});
+/// dequantize -> conv or matmul -> quantize becomes one call that computes with the small integers,
+/// and so does what stands between such calls where it only moves or compares numbers.
+void form_quantized(Program& program);
 /// conv (or matmul) followed by batch_norm or by a multiplication, division, addition or
 /// subtraction with one constant a channel: folded into its weights and bias.
 void fold_affine(Program& program);
@@ -29,8 +32,16 @@ void remove_dead(Program& program);
 
 /// The program with real input shapes: what follows from shapes alone becomes constant, then the
 /// passes below. `specs` gets type and shape of every value. Returns false when a shape depends on
-/// computed numbers: such a program is run call by call.
+/// computed numbers, or a value is no plain tensor: such a program is run in stages (stages.h).
 bool specialize(Program& program, const std::vector<Spec>& inputs, std::vector<Spec>& specs);
+/// What shapes alone say of a call: its results are constants by now, it has real shapes, or
+/// numbers that are computed decide (of it, or of what it reads).
+enum class Fate : char { folded, runs, unknown };
+/// The fate of each call. `specs` holds the types and shapes of what is there (none where nothing
+/// is) and gets those of the rest; results that fold become constants of the program.
+std::vector<Fate> infer_calls(Program& program, std::vector<Spec>& specs);
+/// A pad of zeros in front of a conv becomes the conv's own.
+void fold_pad(Program& program);
 /// Exporters' spellings of hard_swish, swish, gelu and layer_norm become those operators.
 void recover_patterns(Program& program, const std::vector<Spec>& specs);
 /// Activations, linear steps and residual sums move into the conv or matmul before them.
@@ -56,6 +67,7 @@ struct Uses {
   /// The only call that reads the value, or -1 when there are more, or it is an output.
   int only_reader(ValueId id) const;
 };
+/// Whether the call is one of this operator, with the inputs that it needs and its first output.
 bool is(const OpCall& call, std::string_view op);
 /// The value of a constant with one element, else nothing.
 std::optional<double> scalar_of(const Program& program, ValueId id);

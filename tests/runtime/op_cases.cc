@@ -7,7 +7,8 @@ const std::vector<OpCase>& op_cases() {
     std::vector<OpCase> all;
     for (auto part :
          {elementwise_cases, shape_cases, index_cases, reduce_cases, optimizer_cases, network_cases,
-          nn_cases, recurrent_cases, gradient_cases, recurrent_gradient_cases, control_cases}) {
+          nn_cases, recurrent_cases, gradient_cases, recurrent_gradient_cases, control_cases,
+          quantized_cases, list_cases, onnx_cases, detection_cases}) {
       for (OpCase& c : part()) all.push_back(std::move(c));
     }
     return all;

@@ -31,6 +31,10 @@ std::vector<OpCase> recurrent_cases();  ///< and resize
 std::vector<OpCase> gradient_cases();
 std::vector<OpCase> recurrent_gradient_cases();
 std::vector<OpCase> control_cases();
+std::vector<OpCase> quantized_cases();
+std::vector<OpCase> detection_cases();  ///< and what else Paddle needs
+std::vector<OpCase> list_cases();       ///< and strings
+std::vector<OpCase> onnx_cases();
 
 /// Rows of gradients and training operators in sizes that fill a device; only compared between
 /// devices, not part of op_cases(). `out` says how many outputs there are.

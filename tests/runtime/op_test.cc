@@ -3,11 +3,11 @@
 #include "runtime/op.h"
 
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <set>
 
 #include "base/error.h"
 #include "tests/runtime/op_cases.h"
+#include "tests/runtime/plain_run.h"
 
 namespace hub {
 
@@ -21,14 +21,8 @@ std::vector<Tensor> run(const OpCase& c) {
   return run_reference(*op, c.attrs, in);
 }
 
-bool close(const Tensor& found, const Tensor& wanted) {
-  const auto a = found.to_floats();
-  const auto b = wanted.to_floats();
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
-    if (a[i] != b[i] && !(std::fabs(a[i] - b[i]) <= 1e-5F + 1e-5F * std::fabs(b[i]))) return false;
-  }
-  return true;
+std::vector<float> numbers(const Tensor& t) {
+  return is_plain(t.dtype()) ? t.to_floats() : std::vector<float>{};
 }
 
 Code refusal(const OpCase& c) {
@@ -50,10 +44,10 @@ TEST_CASE("every row of the operator table gives its numbers") {
     REQUIRE(out.size() == c.out.size());
     for (size_t k = 0; k < out.size(); ++k) {
       INFO(c.op << " output " << k << ", first input "
-                << (c.in[0] ? c.in[0].spec().str() : "absent"));
+                << (!c.in.empty() && c.in[0] ? c.in[0].spec().str() : "absent"));
       CHECK(out[k].spec().str() == c.out[k].spec().str());
-      CAPTURE(out[k].to_floats(), c.out[k].to_floats());
-      if (out[k].spec() == c.out[k].spec()) CHECK(close(out[k], c.out[k]));
+      CAPTURE(numbers(out[k]), numbers(c.out[k]));
+      if (out[k].spec() == c.out[k].spec()) CHECK(difference(out[k], c.out[k]) <= 1e-5);
     }
   }
 }
@@ -121,7 +115,7 @@ TEST_CASE("wrong calls are refused") {
   }
   CHECK(refusal({"exp", {}, {i({1})}, {}}) == Code::unsupported);
   CHECK(refusal({"gather", {}, {x, f({1}, {0})}, {}}) == Code::unsupported);
-  CHECK(refusal({"cast", {{"to", "string"}}, {x}, {}}) == Code::unsupported);
+  CHECK(refusal({"cast", {{"to", "list"}}, {x}, {}}) == Code::unsupported);
   CHECK(refusal({"div", {}, {i({1}), i({0})}, {}}) == Code::numeric);
   CHECK(refusal({"mod", {}, {i({1}), i({0})}, {}}) == Code::numeric);
 }

@@ -213,7 +213,7 @@ TEST_CASE("paddle: programs that do not hang together are refused by name") {
       {[](fluid::Program& p) { p.mutable_blocks(0)->mutable_vars(2)->clear_type(); }, Code::refused,
        "'x' has no type"},
       {[](fluid::Program& p) { p.mutable_blocks(0)->mutable_vars(2)->mutable_type()->set_type(8); },
-       Code::unsupported, "'x' is no tensor"},
+       Code::unsupported, "'x' holds selected rows"},
       {[](fluid::Program& p) {
          p.mutable_blocks(0)
              ->mutable_vars(2)

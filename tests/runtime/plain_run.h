@@ -2,6 +2,7 @@
 // was written.
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
@@ -28,9 +29,22 @@ inline std::vector<Tensor> plain_run(const Program& p, const std::vector<Tensor>
   return out;
 }
 
-/// Largest difference, each against max(1, |wanted|); infinite when type, shape or NaNs differ.
+/// Largest difference, each against max(1, |wanted|); infinite when type, shape, NaNs or strings
+/// differ.
 inline double difference(const Tensor& found, const Tensor& wanted) {
   if (found.spec() != wanted.spec()) return INFINITY;
+  if (found.dtype() == DType::none) return 0;
+  if (found.dtype() == DType::string)
+    return std::ranges::equal(found.values<std::string>(), wanted.values<std::string>()) ? 0
+                                                                                         : INFINITY;
+  if (found.dtype() == DType::list) {
+    const auto& items = found.items();
+    if (items.size() != wanted.items().size()) return INFINITY;
+    double most = 0;
+    for (size_t i = 0; i < items.size(); ++i)
+      most = std::max(most, difference(items[i], wanted.items()[i]));
+    return most;
+  }
   const auto a = found.to_floats();
   const auto b = wanted.to_floats();
   double worst = 0;

@@ -54,6 +54,8 @@ TEST_CASE("safetensors: accepted as the reference does") {
       {one(good + ",\"x\":" + nested(125)), "1234"},
       {R"({"__metadata__":{"a":"b"}})", ""},
       {R"({"__metadata__":null})", ""},
+      {R"({"__metadata__":{"dtype":"F64","shape":"1","data_offsets":""}})", ""},
+      {"{\"a\":{" + good + R"(},"__metadata__":{"dtype":"F64"}})", "1234"},
       {R"({"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}})", "1234"},
       {R"({"a":{"dtype":"F32","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}})", ""},
       {R"({"b":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[0],"data_offsets":[4,4]}})",

@@ -1,9 +1,12 @@
 // The table of the CPU device, layouts, reorders.
+#include <algorithm>
 #include <cstring>
 #include <map>
 
 #include "base/error.h"
 #include "runtime/device/onednn/onednn.h"
+#include "runtime/device/onednn/panels.h"
+#include "runtime/empty.h"
 
 namespace hub {
 namespace onednn {
@@ -160,7 +163,15 @@ const std::map<std::string_view, Prepare>& table() {
         {"concat", prepare_concat},
         {"resize", prepare_resize},
         {"transpose", prepare_transpose},
+        {"gru", prepare_recurrent},
+        {"lstm", prepare_recurrent},
+        {"fluid_gru", prepare_fluid_gru},
         {"depth_to_space", prepare_depth_to_space},
+        {"quantize", prepare_quantize},
+        {"dequantize", prepare_dequantize},
+        {"quantized_conv", prepare_quantized_conv},
+        {"quantized_matmul", prepare_quantized_matmul},
+        {"quantized_add", prepare_quantized_add},
         {"conv_input_grad", prepare_conv_input_grad},
         {"conv_weight_grad", prepare_conv_weight_grad},
         {"conv_transpose_input_grad", prepare_conv_transpose_input_grad},
@@ -196,6 +207,28 @@ const std::map<std::string_view, Prepare>& table() {
   return kernels;
 }
 
+/// Of implementations that oneDNN falls back to.
+std::string why_slow(std::string_view how) {
+  const auto has = [&](std::string_view word) { return how.find(word) != std::string_view::npos; };
+  if (has("ref")) return "oneDNN has only its plain loops for this call";
+  if (has("gemm:")) return "oneDNN has no direct kernel for this call, only a product of matrices";
+  if (how == "simple:any") return "oneDNN has no compiled kernel for these layouts";
+  return {};
+}
+
+/// Why a kernel left a call to the reference, as far as its operands tell.
+std::string why_refused(const OpCall& call, std::span<const Operand> in) {
+  for (size_t i = 0; i < in.size(); ++i) {
+    const DType dtype = in[i].spec.dtype;
+    const bool small = dtype == DType::i8 || dtype == DType::u8;
+    const bool real = dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
+    if (in[i].present && (real || small || i == 0) && dtype != DType::f32)
+      return concat("no kernel of its own for ", call.op->name, " of ", name_of(dtype));
+  }
+  return concat("the kernel for ", call.op->name,
+                " does not take these attributes, shapes or layouts");
+}
+
 class OneDnn final : public Reference {
  public:
   std::string_view name() const override { return "cpu"; }
@@ -207,19 +240,35 @@ class OneDnn final : public Reference {
 
   Prepared prepare(const OpCall& call, std::span<const Operand> in,
                    std::span<const Spec> out) override {
-    if (const auto it = table().find(call.op->name); it != table().end()) {
+    // Kernels need not know tensors without elements.
+    const bool empty =
+        std::any_of(in.begin(), in.end(), [](const Operand& o) { return is_empty(o.spec); }) ||
+        std::any_of(out.begin(), out.end(), is_empty);
+    std::string why;
+    if (const auto it = table().find(call.op->name); it != table().end() && !empty) {
       try {
-        if (auto prepared = it->second(call, in, out)) return std::move(*prepared);
-      } catch (const dnnl::error&) {
+        if (auto prepared = it->second(call, in, out)) {
+          if (prepared->why.empty()) prepared->why = why_slow(prepared->how);
+          return std::move(*prepared);
+        }
+        why = why_refused(call, in);
+      } catch (const dnnl::error& e) {
         // oneDNN has no implementation for this one: the reference has.
+        why = concat("oneDNN: ", e.what());
       }
+    } else if (!empty) {
+      why = concat("no kernel of its own for ", call.op->name);
     }
-    return Reference::prepare(call, in, out);
+    Prepared prepared = Reference::prepare(call, in, out);
+    prepared.why = std::move(why);
+    return prepared;
   }
 
   Step reorder(const Spec& spec, const LayoutPtr& from, const void* src, const LayoutPtr& to,
                void* dst) override {
     if (!from && !to) return Reference::reorder(spec, from, src, to, dst);
+    if (dynamic_cast<const Packing*>(from.get()) || dynamic_cast<const Packing*>(to.get()))
+      return [=, this] { repack(spec, from, src, to, dst); };
     const auto& blocked = dynamic_cast<const Blocked&>(to ? *to : *from);
     const memory::desc a = from ? desc_of(spec, from) : blocked.plain();
     const memory::desc b = to ? desc_of(spec, to) : blocked.plain();
@@ -229,12 +278,38 @@ class OneDnn final : public Reference {
   }
 
   LayoutPtr restore(std::string_view saved) override {
+    if (auto packing = Packing::restore(saved)) return packing;
     memory::desc desc;
     memory::desc plain;
     if (saved.size() != sizeof desc.data + sizeof plain.data) return nullptr;
     std::memcpy(&desc.data, saved.data(), sizeof desc.data);
     std::memcpy(&plain.data, saved.data() + sizeof desc.data, sizeof plain.data);
     return std::make_shared<Blocked>(desc, plain);
+  }
+
+ private:
+  /// To or from a layout of our own, by way of the plain one.
+  void repack(const Spec& spec, const LayoutPtr& from, const void* src, const LayoutPtr& to,
+              void* dst) {
+    if (same_layout(from, to)) {
+      std::memcpy(dst, src, from->bytes());
+      return;
+    }
+    Tensor plain;
+    if (from) {
+      plain = Tensor(spec.dtype, spec.shape);
+      if (const auto* packing = dynamic_cast<const Packing*>(from.get()))
+        packing->unpack(static_cast<const float*>(src), plain.data<float>());
+      else
+        reorder(spec, from, src, nullptr, plain.raw())();
+      src = plain.raw();
+    }
+    if (const auto* packing = dynamic_cast<const Packing*>(to.get()))
+      packing->pack(static_cast<const float*>(src), static_cast<float*>(dst));
+    else if (to)
+      reorder(spec, nullptr, src, to, dst)();
+    else
+      std::memcpy(dst, src, bytes_of(spec));
   }
 };
 

@@ -57,6 +57,7 @@ std::optional<Prepared> prepare_matmul(const OpCall& call, std::span<const Opera
   const Shape& a = in[0].spec.shape;
   const Shape& b = in[1].spec.shape;
   if (a.rank() < 2 || b.rank() < 2) return {};
+  if (auto panels = prepare_panel_matmul(call, in, out)) return panels;
   const bool trans_a = call.attrs.i("trans_a", 0) != 0;
   const bool trans_b = call.attrs.i("trans_b", 0) != 0;
   const bool bias = in.size() > 2 && in[2].present;

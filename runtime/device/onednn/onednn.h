@@ -92,6 +92,16 @@ std::optional<Prepared> prepare_batch_norm(const OpCall&, std::span<const Operan
                                            std::span<const Spec>);
 std::optional<Prepared> prepare_concat(const OpCall&, std::span<const Operand>,
                                        std::span<const Spec>);
+/// A product with constant weights by our own kernels, where that is faster.
+std::optional<Prepared> prepare_panel_matmul(const OpCall&, std::span<const Operand>,
+                                             std::span<const Spec>);
+/// A convolution by Winograd's method, where that pays.
+std::optional<Prepared> prepare_winograd(const OpCall&, std::span<const Operand>,
+                                         std::span<const Spec>);
+std::optional<Prepared> prepare_recurrent(const OpCall&, std::span<const Operand>,
+                                          std::span<const Spec>);
+std::optional<Prepared> prepare_fluid_gru(const OpCall&, std::span<const Operand>,
+                                          std::span<const Spec>);
 std::optional<Prepared> prepare_resize(const OpCall&, std::span<const Operand>,
                                        std::span<const Spec>);
 std::optional<Prepared> prepare_depth_to_space(const OpCall&, std::span<const Operand>,
@@ -100,6 +110,18 @@ std::optional<Prepared> prepare_transpose(const OpCall&, std::span<const Operand
                                           std::span<const Spec>);
 std::optional<Prepared> prepare_view(const OpCall&, std::span<const Operand>,
                                      std::span<const Spec>);
+std::optional<Prepared> prepare_quantized_conv(const OpCall&, std::span<const Operand>,
+                                               std::span<const Spec>);
+std::optional<Prepared> prepare_quantized_matmul(const OpCall&, std::span<const Operand>,
+                                                 std::span<const Spec>);
+std::optional<Prepared> prepare_quantized_add(const OpCall&, std::span<const Operand>,
+                                              std::span<const Spec>);
+std::optional<Prepared> prepare_quantize(const OpCall&, std::span<const Operand>,
+                                         std::span<const Spec>);
+std::optional<Prepared> prepare_dequantize(const OpCall&, std::span<const Operand>,
+                                           std::span<const Spec>);
+std::optional<Prepared> prepare_integer_pool(const OpCall&, std::span<const Operand>,
+                                             std::span<const Spec>);
 std::optional<Prepared> prepare_conv_input_grad(const OpCall&, std::span<const Operand>,
                                                 std::span<const Spec>);
 std::optional<Prepared> prepare_conv_weight_grad(const OpCall&, std::span<const Operand>,

@@ -9,7 +9,8 @@ using dnnl::memory;
 
 std::optional<Prepared> prepare_pool(const OpCall& call, std::span<const Operand> in,
                                      std::span<const Spec> out) {
-  if (call.out.size() != 1 || !all_float(in, out)) return {};
+  if (!all_float(in, out)) return prepare_integer_pool(call, in, out);
+  if (call.out.size() != 1) return {};
   const Shape& x = in[0].spec.shape;
   const Shape& y = out[0].shape;
   if (x.rank() < 3 || x.rank() > 5 || !in[0].layout) return {};

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 // One version a processor generation, chosen when the program is loaded.
-#define HUB_VECTOR __attribute__((target_clones("avx512f", "arch=haswell", "default")))
+#define HUB_VECTOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #define HUB_INLINE __attribute__((always_inline)) inline
 // Behind the parameters of a lambda: one that is not inlined is compiled for the oldest processor.
 #define HUB_INLINED __attribute__((always_inline))

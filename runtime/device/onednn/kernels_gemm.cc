@@ -1,0 +1,176 @@
+#include "runtime/device/onednn/kernels_gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/device/onednn/vector.h"
+
+namespace hub::onednn {
+namespace {
+
+/// A block of the result in registers: `rows` rows of `vectors` vectors of W numbers. For each
+/// number of a row of a one instruction spreads it over a vector; the compiler would load it first
+/// and spread it then, which takes the place of a product.
+template <int W, int vectors, int rows>
+HUB_INLINE void tile(int64_t k, const float* a, int64_t lda, const float* b, float* c, int64_t ldc,
+                     bool add) {
+  typedef float V __attribute__((vector_size(W * 4), aligned(4), may_alias));
+  // A product waits for the one before it on the same sum: few rows get several sums.
+  constexpr int chains = rows * vectors >= 8 ? 1 : 4;
+  V sums[chains][rows][vectors];
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < vectors; ++j)
+      sums[0][i][j] = add ? *reinterpret_cast<const V*>(c + i * ldc + j * W) : V{};
+  for (int u = 1; u < chains; ++u)
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < vectors; ++j) sums[u][i][j] = V{};
+  const auto step = [&](int64_t p, V(&sum)[rows][vectors]) HUB_INLINED {
+    V row[vectors];
+    for (int j = 0; j < vectors; ++j)
+      row[j] = *reinterpret_cast<const V*>(b + p * (vectors * W) + j * W);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+      V x;
+      if constexpr (W == 4)
+        x = V{} + a[i * lda + p];
+      else
+        asm("vbroadcastss %1, %0" : "=v"(x) : "m"(a[i * lda + p]));
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; ++j) sum[i][j] += x * row[j];
+    }
+  };
+  int64_t p = 0;
+  if constexpr (chains > 1) {
+    for (; p + chains <= k; p += chains) {
+#pragma GCC unroll 4
+      for (int u = 0; u < chains; ++u) step(p + u, sums[u]);
+    }
+  }
+  // Weights come from beyond the second-level cache; the processor does not look ahead across
+  // pages.
+  constexpr int64_t ahead = 24;
+  for (; p < k; ++p) {
+    for (int j = 0; j < vectors * W; j += 16)
+      __builtin_prefetch(b + (p + ahead) * (vectors * W) + j);
+    step(p, sums[0]);
+  }
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < vectors; ++j) {
+      for (int u = 1; u < chains; ++u) sums[0][i][j] += sums[u][i][j];
+      *reinterpret_cast<V*>(c + i * ldc + j * W) = sums[0][i][j];
+    }
+  }
+}
+
+template <int W, int vectors, int rows>
+HUB_INLINE void last_rows(int64_t m, int64_t k, const float* a, int64_t lda, const float* b,
+                          float* c, int64_t ldc, bool add) {
+  if constexpr (rows > 0) {
+    if (m == rows) return tile<W, vectors, rows>(k, a, lda, b, c, ldc, add);
+    last_rows<W, vectors, rows - 1>(m, k, a, lda, b, c, ldc, add);
+  }
+}
+
+/// One panel under all rows of a.
+template <int W, int vectors, int rows>
+HUB_INLINE void panel(int64_t m, int64_t k, const float* a, int64_t lda, const float* b, float* c,
+                      int64_t ldc, bool add) {
+  int64_t i = 0;
+  for (; i + rows <= m; i += rows)
+    tile<W, vectors, rows>(k, a + i * lda, lda, b, c + i * ldc, ldc, add);
+  last_rows<W, vectors, rows - 1>(m - i, k, a + i * lda, lda, b, c + i * ldc, ldc, add);
+}
+
+using Panel = void (*)(int64_t, int64_t, const float*, int64_t, const float*, float*, int64_t,
+                       bool);
+
+__attribute__((target("avx512f,avx512vl,avx512dq"))) void panel_48(int64_t m, int64_t k,
+                                                                   const float* a, int64_t lda,
+                                                                   const float* b, float* c,
+                                                                   int64_t ldc, bool add) {
+  panel<16, 3, 8>(m, k, a, lda, b, c, ldc, add);
+}
+__attribute__((target("avx512f,avx512vl,avx512dq"))) void panel_32(int64_t m, int64_t k,
+                                                                   const float* a, int64_t lda,
+                                                                   const float* b, float* c,
+                                                                   int64_t ldc, bool add) {
+  panel<16, 2, 12>(m, k, a, lda, b, c, ldc, add);
+}
+__attribute__((target("avx2,fma"))) void panel_16(int64_t m, int64_t k, const float* a, int64_t lda,
+                                                  const float* b, float* c, int64_t ldc, bool add) {
+  panel<8, 2, 6>(m, k, a, lda, b, c, ldc, add);
+}
+void panel_16_plain(int64_t m, int64_t k, const float* a, int64_t lda, const float* b, float* c,
+                    int64_t ldc, bool add) {
+  panel<4, 4, 2>(m, k, a, lda, b, c, ldc, add);
+}
+
+enum class Isa { plain, avx2, avx512 };
+Isa isa() {
+  static const Isa found =
+      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+              __builtin_cpu_supports("avx512dq")
+          ? Isa::avx512
+      : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Isa::avx2
+                                                                        : Isa::plain;
+  return found;
+}
+
+Panel kernel_for(int64_t width) {
+  if (isa() == Isa::avx512) return width == 48 ? panel_48 : panel_32;
+  return isa() == Isa::avx2 ? panel_16 : panel_16_plain;
+}
+
+}  // namespace
+
+int64_t panel_width(int64_t n) {
+  if (isa() != Isa::avx512) return 16;
+  return n % 48 == 0 ? 48 : 32;
+}
+
+int64_t packed_size(int64_t k, int64_t n) {
+  const int64_t w = panel_width(n);
+  return (n + w - 1) / w * w * k;
+}
+
+void pack_panels(const float* b, int64_t k, int64_t n, int64_t row, int64_t column, float* packed) {
+  const int64_t w = panel_width(n);
+  for (int64_t j = 0; j < n; j += w) {
+    const int64_t there = std::min(w, n - j);
+    for (int64_t r = 0; r < k; ++r, packed += w)
+      for (int64_t c = 0; c < w; ++c) packed[c] = c < there ? b[r * row + (j + c) * column] : 0.0F;
+  }
+}
+
+void unpack_panels(const float* packed, int64_t k, int64_t n, int64_t row, int64_t column,
+                   float* b) {
+  const int64_t w = panel_width(n);
+  for (int64_t j = 0; j < n; j += w)
+    for (int64_t r = 0; r < k; ++r, packed += w)
+      for (int64_t c = 0; c < std::min(w, n - j); ++c) b[r * row + (j + c) * column] = packed[c];
+}
+
+void gemm_panels(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* packed,
+                 float* c, int64_t ldc, bool add) {
+  const int64_t w = panel_width(n);
+  const Panel run = kernel_for(w);
+  for (int64_t j = 0; j < n; j += w, packed += w * k) {
+    if (j + w <= n) {
+      run(m, k, a, lda, packed, c + j, ldc, add);
+      continue;
+    }
+    // The last columns go through a buffer of full width.
+    constexpr int64_t most = 48, rows = 24;
+    float buffer[rows * most];
+    const auto count = static_cast<size_t>(n - j) * sizeof(float);
+    for (int64_t i = 0; i < m; i += rows) {
+      const int64_t here = std::min(rows, m - i);
+      for (int64_t r = 0; add && r < here; ++r)
+        std::memcpy(buffer + r * w, c + (i + r) * ldc + j, count);
+      run(here, k, a + i * lda, lda, packed, buffer, w, add);
+      for (int64_t r = 0; r < here; ++r) std::memcpy(c + (i + r) * ldc + j, buffer + r * w, count);
+    }
+  }
+}
+
+}  // namespace hub::onednn

@@ -1,0 +1,187 @@
+"""Shapes, places, indices, numbers out of nothing."""
+import numpy as np
+
+from cases_math import BOOL, FP32, FP64, INT32, INT64, b, f, i
+
+
+def one(n):
+    return np.array([n], np.int32)
+
+
+def family_shape(t):
+    for op in ("reshape2", "reshape"):
+        x = "Out XShape" if op.endswith("2") else "Out"
+        t.case(op, {"X": f(2, 3, 4)}, {"shape": [0, -1, 2]}, outs=x, fetch="Out")
+        t.case(op, {"X": f(2, 6), "Shape": np.array([3, 4], np.int32)}, {"shape": [4, 3]}, outs=x, fetch="Out")
+        t.case(op, {"X": f(2, 6), "ShapeTensor": [one(4), one(-1)]}, {"shape": [2, 6]}, outs=x, fetch="Out")
+    t.case("transpose2", {"X": f(2, 3, 4)}, {"axis": [2, 0, 1]}, outs="Out XShape", fetch="Out")
+    t.case("transpose", {"X": f(2, 3)}, {"axis": [1, 0]})
+    t.case("squeeze2", {"X": f(2, 1, 3, 1)}, {"axes": [1]}, outs="Out XShape", fetch="Out")
+    t.case("squeeze2", {"X": f(2, 1, 3, 1)}, {"axes": [-1, 0]}, outs="Out XShape", fetch="Out")
+    t.case("squeeze2", {"X": f(2, 1, 3, 1)}, outs="Out XShape", fetch="Out")
+    t.case("unsqueeze2", {"X": f(2, 3)}, {"axes": [0, 2]}, outs="Out XShape", fetch="Out")
+    t.case("unsqueeze2", {"X": f(2, 3)}, {"axes": [-1]}, outs="Out XShape", fetch="Out")
+    t.case("unsqueeze2", {"X": f(2, 3), "AxesTensorList": [one(1)]}, outs="Out XShape", fetch="Out")
+    t.case("flatten2", {"X": f(2, 3, 4)}, outs="Out XShape", fetch="Out")
+    t.case("flatten2", {"X": f(2, 3, 4)}, {"axis": 2}, outs="Out XShape", fetch="Out")
+    t.case("flatten2", {"X": f(2, 3, 4)}, {"axis": 0}, outs="Out XShape", fetch="Out")
+    t.case("flatten_contiguous_range", {"X": f(2, 3, 4, 2)}, {"start_axis": 1, "stop_axis": -1}, outs="Out XShape", fetch="Out")
+    t.case("flatten_contiguous_range", {"X": f(2, 3, 4)}, outs="Out XShape", fetch="Out")
+    t.case("shape", {"Input": f(2, 3, 4)})
+    t.case("size", {"Input": f(2, 3, 4)})
+    t.case("cast", {"X": f(2, 3, low=-9, high=9)}, {"in_dtype": FP32, "out_dtype": INT64})
+    t.case("cast", {"X": i(2, 3)}, {"in_dtype": INT64, "out_dtype": FP32})
+    t.case("cast", {"X": i(4, high=2)}, {"in_dtype": INT64, "out_dtype": BOOL})
+    t.case("cast", {"X": b(4)}, {"in_dtype": BOOL, "out_dtype": FP64})
+    t.case("assign", {"X": f(2, 3)})
+    t.case("share_data", {"X": f(2, 3)})
+    t.case("concat", {"X": [f(2, 3), f(2, 1)]}, {"axis": 1})
+    t.case("concat", {"X": [f(2, 3), f(1, 3)]})
+    t.case("concat", {"X": [f(2, 3), f(2, 2)], "AxisTensor": one(-1)}, params=["AxisTensor"])
+    t.case("concat", {"X": [i(2), i(3)]})
+    t.case("split", {"X": f(2, 6)}, {"num": 3, "axis": 1}, outs="Out*3")
+    t.case("split", {"X": f(2, 6)}, {"sections": [1, -1, 2], "axis": 1}, outs="Out*3")
+    t.case("split", {"X": f(6, 2)}, {"num": 2}, outs="Out*2")
+    t.case("split", {"X": f(2, 6), "AxisTensor": one(1)}, {"sections": [2, 4]}, outs="Out*2", params=["AxisTensor"])
+    t.case("stack", {"X": [f(2, 3), f(2, 3)]}, {"axis": 1}, outs="Y")
+    t.case("stack", {"X": [f(2, 3), f(2, 3)]}, {"axis": -1}, outs="Y")
+    t.case("stack", {"X": [f(2, 3), f(2, 3)]}, outs="Y")
+    t.case("unstack", {"X": f(2, 3, 4)}, {"axis": 1, "num": 3}, outs="Y*3")
+    t.case("unstack", {"X": f(2, 3)}, {"num": 2}, outs="Y*2")
+    t.case("unbind", {"X": f(2, 3, 4)}, {"axis": 1}, outs="Out*3")
+    t.case("unbind", {"X": f(2, 3)}, outs="Out*2")
+    t.case("expand_v2", {"X": f(3, 1)}, {"shape": [2, -1, 4]})
+    t.case("expand_v2", {"X": f(1, 3), "Shape": np.array([2, 3], np.int32)}, {"shape": [1, 3]})
+    t.case("expand_v2", {"X": f(1, 3), "expand_shapes_tensor": [one(4), one(3)]}, {"shape": [-1, -1]})
+    t.case("expand_v2", {"X": i(1, 2)}, {"shape": [3, 2]})
+    t.case("expand", {"X": f(2, 3)}, {"expand_times": [2, 1]})
+    t.case("expand_as_v2", {"X": f(1, 3), "Y": f(2, 4, 3)}, {"target_shape": [2, 4, 3]})
+    t.case("expand_as_v2", {"X": f(1, 3)}, {"target_shape": [2, 3]})
+    t.case("tile", {"X": f(2, 3)}, {"repeat_times": [2, 2]})
+    t.case("tile", {"X": f(2, 3)}, {"repeat_times": [2, 1, 2]})
+    t.case("tile", {"X": f(2, 3)}, {"repeat_times": [2]})
+    t.case("tile", {"X": f(2, 3), "RepeatTimes": np.array([1, 2], np.int32)}, {"repeat_times": [1, 1]})
+    t.case("repeat_interleave", {"X": f(2, 3)}, {"Repeats": 2, "dim": 1})
+    t.case("repeat_interleave", {"X": f(2, 3), "RepeatsTensor": np.array([2, 0, 1], np.int32)}, {"dim": 1}, params=["RepeatsTensor"])
+    t.case("flip", {"X": f(2, 3, 4)}, {"axis": [0, -1]})
+    t.case("roll", {"X": f(2, 3, 4)}, {"shifts": [1, -2], "axis": [0, 2]})
+    t.case("roll", {"X": f(2, 3)}, {"shifts": [4], "axis": []})
+    t.case("roll", {"X": f(2, 5), "ShiftsTensor": np.array([2], np.int64)}, {"axis": [1]})
+    t.case("tril_triu", {"X": f(3, 4)}, {"lower": True})
+    t.case("meshgrid", {"X": [f(2), f(3)]}, outs="Out*2")
+    t.case("meshgrid", {"X": [i(2), i(3), i(2)]}, outs="Out*3")
+    t.case("slice", {"Input": f(4, 5, 6)}, {"axes": [0, 2], "starts": [1, -3], "ends": [3, 100]})
+    t.case("slice", {"Input": f(4, 5)}, {"axes": [0], "starts": [1], "ends": [2], "decrease_axis": [0]})
+    t.case("slice", {"Input": f(4)}, {"axes": [0], "starts": [-1], "ends": [2147483647], "decrease_axis": [0]})
+    t.case("slice", {"Input": f(4, 5), "StartsTensor": np.array([1], np.int32), "EndsTensor": np.array([3], np.int32)},
+           {"axes": [1], "starts": [0], "ends": [1], "infer_flags": [-1]})
+    t.case("slice", {"Input": f(4, 5), "StartsTensorList": [one(1), one(2)], "EndsTensorList": [one(3), one(4)]},
+           {"axes": [0, 1], "starts": [-1, -1], "ends": [-1, -1], "infer_flags": [-1, -1]})
+    t.case("strided_slice", {"Input": f(6, 5)}, {"axes": [0, 1], "starts": [0, 1], "ends": [6, 5], "strides": [2, 2], "infer_flags": [1, 1]})
+    t.case("strided_slice", {"Input": f(6, 5)}, {"axes": [0], "starts": [-1], "ends": [-5], "strides": [-2], "infer_flags": [1]})
+    t.case("strided_slice", {"Input": f(6, 5)},
+           {"axes": [0], "starts": [2], "ends": [3], "strides": [1], "infer_flags": [1], "decrease_axis": [0]})
+    t.case("crop_tensor", {"X": f(4, 5)}, {"shape": [2, 3], "offsets": [1, 1]})
+    t.case("set_value", {"Input": f(4, 5)},
+           {"axes": [0], "starts": [1], "ends": [3], "steps": [1], "dtype": FP32, "values": [7.0], "shape": [1]})
+    t.case("set_value", {"Input": f(4, 5), "ValueTensor": f(2, 5)}, {"axes": [0], "starts": [0], "ends": [4], "steps": [2], "dtype": FP32, "shape": []})
+    t.case("set_value", {"Input": f(4, 5), "ValueTensor": f(5)},
+           {"axes": [0], "starts": [2], "ends": [3], "steps": [1], "decrease_axes": [0], "dtype": FP32, "shape": []})
+    t.case("set_value", {"Input": f(4, 5), "ValueTensor": f(2, 2), "StartsTensorList": [np.array([1], np.int64), np.array([0], np.int64)],
+                         "EndsTensorList": [np.array([3], np.int64), np.array([2], np.int64)],
+                         "StepsTensorList": [np.array([1], np.int64), np.array([1], np.int64)]},
+           {"axes": [0, 1], "starts": [], "ends": [], "steps": [], "dtype": FP32, "shape": []})
+    t.case("set_value", {"Input": i(3, 3)},
+           {"axes": [0, 1], "starts": [-1, 0], "ends": [-4, 2], "steps": [-1, 1], "dtype": INT64, "values": [5, 6], "shape": [2]})
+    t.case("pixel_shuffle", {"X": f(1, 8, 4, 2)}, {"upscale_factor": 2})
+    t.case("pixel_shuffle", {"X": f(1, 4, 2, 8)}, {"upscale_factor": 2, "data_format": "NHWC"})
+    t.case("temporal_shift", {"X": f(6, 4, 2, 2)}, {"seg_num": 3})
+    t.case("temporal_shift", {"X": f(4, 6, 2, 2)}, {"seg_num": 2, "shift_ratio": 0.4})
+    t.case("temporal_shift", {"X": f(4, 2, 2, 8)}, {"seg_num": 2, "data_format": "NHWC"})
+
+
+def family_index(t):
+    t.case("gather", {"X": f(5, 3), "Index": i(4, high=5)})
+    t.case("gather", {"X": f(5, 3), "Index": i(4, high=5, dtype=np.int32)})
+    t.case("gather", {"X": f(2, 5), "Index": i(3, high=5)}, {"axis": 1})
+    t.case("gather", {"X": f(2, 5), "Index": i(3, high=5), "Axis": one(1)}, params=["Axis"])
+    t.case("gather_nd", {"X": f(3, 4, 2), "Index": i(5, 2, high=3)})
+    t.case("gather_nd", {"X": f(3, 4), "Index": i(2, 3, 1, high=3, dtype=np.int32)})
+    t.case("index_select", {"X": f(3, 4), "Index": i(5, high=4)}, {"dim": 1})
+    t.case("index_select", {"X": f(3, 4), "Index": i(2, high=3, dtype=np.int32)})
+    t.case("index_sample", {"X": f(3, 5), "Index": i(3, 4, high=5)})
+    t.case("index_sample", {"X": i(3, 5), "Index": i(3, 2, high=5, dtype=np.int32)})
+    t.case("take_along_axis", {"Input": f(3, 5), "Index": i(3, 2, high=5)}, {"Axis": 1}, outs="Result")
+    t.case("take_along_axis", {"Input": f(3, 5), "Index": i(2, 5, high=3)}, {"Axis": 0}, outs="Result")
+    t.case("put_along_axis", {"Input": f(3, 5), "Index": np.array([[0, 2], [1, 4], [3, 0]]), "Value": f(3, 2)}, {"Axis": 1}, outs="Result")
+    t.case("put_along_axis", {"Input": f(3, 5), "Index": np.array([[0, 2], [1, 4], [3, 3]]), "Value": f(3, 2)}, {"Axis": 1, "Reduce": "add"},
+           outs="Result")
+    t.case("scatter", {"X": f(5, 3), "Ids": np.array([3, 0, 1]), "Updates": f(3, 3)})
+    t.case("scatter", {"X": f(5, 3), "Ids": np.array([3, 1, 3, 1]), "Updates": f(4, 3)}, {"overwrite": False})
+    t.case("scatter", {"X": f(5), "Ids": np.array([3, 1], np.int32), "Updates": f(2)})
+    t.case("scatter_nd_add", {"X": f(4, 3), "Index": np.array([[1], [1], [3]]), "Updates": f(3, 3)})
+    t.case("scatter_nd_add", {"X": f(4, 3), "Index": np.array([[1, 2], [1, 2], [3, 0]]), "Updates": f(3)})
+    t.case("where", {"Condition": b(2, 3), "X": f(2, 3), "Y": f(2, 3)})
+    t.case("where_index", {"Condition": b(3, 4)})
+    t.case("where_index", {"Condition": i(6, high=2)})
+    t.case("masked_select", {"X": f(3, 4), "Mask": b(3, 4)}, outs="Y")
+    t.case("one_hot_v2", {"X": i(2, 3, high=4)}, {"depth": 4})
+    t.case("one_hot_v2", {"X": i(3, high=4), "depth_tensor": one(5)}, {"dtype": FP32})
+    t.case("lookup_table", {"W": f(6, 3), "Ids": i(2, 4, 1, high=6)}, {"padding_idx": 2}, params=["W"])
+    t.case("lookup_table", {"W": f(6, 3), "Ids": i(5, 1, high=6)}, {"is_sparse": True}, params=["W"])
+    t.case("lookup_table_v2", {"W": f(6, 3), "Ids": i(2, 4, high=6)}, {"padding_idx": 1}, params=["W"])
+    t.case("lookup_table_v2", {"W": f(6, 3), "Ids": i(5, high=6, dtype=np.int32)}, params=["W"])
+    t.case("top_k", {"X": f(2, 6)}, {"k": 3}, outs="Out Indices")
+    t.case("top_k", {"X": f(2, 6), "K": one(2)}, outs="Out Indices")
+    t.case("top_k_v2", {"X": f(3, 6)}, {"k": 2}, outs="Out Indices")
+    t.case("top_k_v2", {"X": f(3, 6)}, {"k": 2, "axis": 0, "largest": False}, outs="Out Indices")
+    t.case("top_k_v2", {"X": i(6, high=100), "K": one(4)}, outs="Out Indices")
+    t.case("argsort", {"X": f(3, 5)}, outs="Out Indices")
+    t.case("argsort", {"X": f(3, 5)}, {"axis": 0, "descending": True}, outs="Out Indices")
+    t.case("argsort", {"X": np.random.permutation(12).reshape(2, 6)}, {"axis": 1}, outs="Out Indices")
+    t.case("unique", {"X": np.array([3, 1, 2, 3, 1])}, {"is_sorted": True, "return_index": True, "return_inverse": True, "return_counts": True},
+           outs="Out Indices Index Counts")
+    t.case("unique", {"X": np.array([2.5, 1, 2.5, 3], np.float32)}, {"is_sorted": True, "return_inverse": True, "dtype": INT32},
+           outs="Out Indices Index Counts", fetch="Out Index")
+    t.case("unique", {"X": np.array([[1, 2], [3, 4], [1, 2]])}, {"is_sorted": True, "axis": [0], "return_counts": True},
+           outs="Out Indices Index Counts", fetch="Out Counts")
+    t.case("unique", {"X": np.array([3, 1, 2, 3, 1])}, outs="Out Index", name="unsorted")
+
+
+def family_fill(t):
+    t.case("fill_constant", {}, {"shape": [2, 3], "value": 1.5})
+    t.case("fill_constant", {}, {"shape": [2], "dtype": INT64, "value": 1.0, "str_value": "3"})
+    t.case("fill_constant", {}, {"shape": [2], "dtype": FP32, "str_value": "inf"})
+    t.case("fill_constant", {}, {"shape": [2], "dtype": BOOL, "value": 1.0})
+    t.case("fill_constant", {"ShapeTensor": np.array([2, 2], np.int32)}, {"shape": [1], "value": 2.0})
+    t.case("fill_constant", {"ShapeTensorList": [one(3), one(1)]}, {"shape": [-1, -1], "dtype": INT32, "str_value": "-7"})
+    t.case("fill_constant", {"ValueTensor": np.array([4], np.float32)}, {"shape": [2, 2]})
+    t.case("fill_constant_batch_size_like", {"Input": f(4, 3)}, {"shape": [-1, 2], "value": 0.5})
+    t.case("fill_constant_batch_size_like", {"Input": f(4, 3)}, {"shape": [2, -1], "input_dim_idx": 1, "output_dim_idx": 1, "dtype": INT64,
+                                                                 "str_value": "9"})
+    t.case("fill_any_like", {"X": f(2, 3)}, {"value": 2.0})
+    t.case("fill_any_like", {"X": f(2, 3)}, {"value": 2.0, "dtype": INT64})
+    t.case("fill_zeros_like", {"X": i(2, 3)})
+    t.case("fill_zeros_like2", {"X": f(2, 3)})
+    t.case("assign_value", {}, {"shape": [2, 2], "dtype": FP32, "fp32_values": [1.0, 2.0, 3.0, 4.5]})
+    t.case("assign_value", {}, {"shape": [2], "dtype": INT64, "int64_values": [5, -6]})
+    t.case("assign_value", {}, {"shape": [2], "dtype": INT32, "int32_values": [5, -6]})
+    t.case("assign_value", {}, {"shape": [2], "dtype": BOOL, "bool_values": [1, 0]})
+    t.case("gaussian_random", {}, {"shape": [2, 3], "mean": 1.5, "std": 0.0})
+
+    def empty(block, feed, weight):
+        out, zeros = (block.create_var(name=name, dtype="float32") for name in ("out", "zeros"))
+        block.append_op(type="empty", outputs={"Out": [out]}, attrs={"shape": [2, 3], "dtype": FP32})
+        block.append_op(type="fill_any_like", inputs={"X": [out]}, outputs={"Out": [zeros]}, attrs={"value": 1.0})
+        return [zeros]
+
+    t.program("empty", empty)
+    t.case("eye", {}, {"num_rows": 3})
+    t.case("eye", {}, {"num_rows": 2, "num_columns": 3, "dtype": INT64})
+    t.case("range", {"Start": np.array([1], np.int64), "End": np.array([9], np.int64), "Step": np.array([3], np.int64)})
+    t.case("range", {"Start": np.array([2], np.float32), "End": np.array([0], np.float32), "Step": np.array([-0.5], np.float32)})
+    t.case("linspace", {"Start": np.array([0], np.float32), "Stop": np.array([1], np.float32), "Num": np.array([5], np.int32)}, {"dtype": FP32})
+    t.case("linspace", {"Start": np.array([3], np.float32), "Stop": np.array([-1], np.float32), "Num": np.array([1], np.int32)}, {"dtype": FP32})
+    t.case("linspace", {"Start": np.array([0], np.int64), "Stop": np.array([10], np.int64), "Num": np.array([4], np.int32)}, {"dtype": INT64})
+    t.case("sequence_mask", {"X": np.array([1, 3, 2])}, {"maxlen": 4, "out_dtype": INT64}, outs="Y")
+    t.case("sequence_mask", {"X": np.array([1, 3, 2])}, {"out_dtype": FP32}, outs="Y")
