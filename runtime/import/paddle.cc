@@ -282,7 +282,9 @@ class Block {
         within(concat(title, ": attribute '", a.name(), "'"),
                [&] { node.attrs.set(a.name(), read_attribute(a)); });
     const size_t before = program_.ops.size();
-    find_import("paddle:" + op.type())->make(node);
+    const Import* rule = find_import("paddle:" + op.type());
+    if (rule == nullptr) node.refuse("this operator cannot be imported yet");
+    rule->make(node);
     for (size_t i = before; i < program_.ops.size(); ++i)
       if (program_.ops[i].name.empty()) program_.ops[i].name = node.name;
     for (const fluid::Op::Slot& slot : op.outputs()) write(slot, node);

@@ -145,6 +145,7 @@ void onnx_deform_conv(ImportNode& n) {
   auto kernel = n.attrs.ints("kernel_shape");
   if (kernel.empty()) {
     const Shape w = shape_of(n, n.need(1));
+    if (w.rank() < 2) n.refuse("the weights are ", w.str());
     kernel.assign(w.begin() + 2, w.end());
   }
   if (kernel.size() != 2)

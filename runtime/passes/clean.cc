@@ -164,6 +164,7 @@ void optimize(Program& program) {
   form_quantized(program);
   fold_constants(program);
   remove_dead(program);
+  share_calls(program);
   fold_affine(program);
   unroll_conv_transpose(program);
   fold_constants(program);

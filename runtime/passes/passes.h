@@ -20,6 +20,8 @@ void fold_constants(Program& program, std::string_view except = {});
 /// dequantize -> conv or matmul -> quantize becomes one call that computes with the small integers,
 /// and so does what stands between such calls where it only moves or compares numbers.
 void form_quantized(Program& program);
+/// Calls that compute the same from the same become one.
+void share_calls(Program& program);
 /// conv (or matmul) followed by batch_norm or by a multiplication, division, addition or
 /// subtraction with one constant a channel: folded into its weights and bias.
 void fold_affine(Program& program);
