@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <stdexcept>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -39,11 +41,14 @@ std::shared_ptr<void> charge_memory(size_t bytes);
 template <class F>
 auto in_memory(F&& f) -> decltype(f()) {
   const Budget budget(physical_memory());
+  constexpr std::string_view full =
+      "not enough memory; end other programs, or give it smaller inputs or a smaller network";
   try {
     return f();
   } catch (const std::bad_alloc&) {
-    fail(Code::refused,
-         "not enough memory; end other programs, or give it smaller inputs or a smaller network");
+    fail(Code::refused, full);
+  } catch (const std::length_error&) {  // more than could ever be addressed
+    fail(Code::refused, full);
   }
 }
 

@@ -248,7 +248,7 @@ void forward_einsum_grad(const Call& call) {
 /// "ij,jk->ik" as a product of matrices where the equation is one: two inputs, every label once in
 /// each, and as many in front, of rows, of columns and of sums as matmul takes.
 Var as_matmul(const Terms& t, const Vars& x) {
-  if (t.in.size() != 2 || t.in[0].find('.') != std::string::npos ||
+  if (t.in.size() != 2 || x.size() != 2 || t.in[0].find('.') != std::string::npos ||
       t.in[1].find('.') != std::string::npos)
     return {};
   std::string batch, rows, columns, sums;

@@ -231,6 +231,7 @@ void paddle_repeat(ImportNode& n) {
     const Shape shape = shape_of(n, x);
     const int64_t length = shape[axis_of(dim, shape.rank())];
     if (length < 0) n.refuse("the length of dimension ", dim, " is not declared");
+    if (length > int64_t{1} << 24) n.refuse("dimension ", dim, " has ", length, " elements");
     counts.assign(static_cast<size_t>(length), n.attrs.i("Repeats", 0));
   }
   std::vector<int64_t> places;

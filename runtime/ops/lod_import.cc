@@ -47,9 +47,16 @@ Var pooled(ImportNode& n, const Sequences& s, Var x, double first, const char* h
   return apply("scatter_nd", {start, column(s.of), x}, {{"reduction", how}});
 }
 
+/// The dimensions of x, of which the first counts its rows.
+size_t rank_of(const ImportNode& n, Var x) {
+  const Shape shape = shape_of(n, x);
+  if (shape.rank() < 1) n.refuse("sequences are rows; the input is ", shape.str());
+  return shape.rank();
+}
+
 /// A list of one number for each sequence so that it multiplies [sequences, …].
 Var beside(ImportNode& n, Var list, Var x) {
-  std::vector<int64_t> shape(shape_of(n, x).rank(), 1);
+  std::vector<int64_t> shape(rank_of(n, x), 1);
   shape[0] = -1;
   return reshape(list, shape);
 }
@@ -130,7 +137,7 @@ void paddle_pad(ImportNode& n) {
   const Var place = counted(n, width);
   const Var inside = apply("less", {place, column(s.lengths)});
   const Var at = apply("min", {add(column(s.begins), place), sub(length(x, 0), number(n, 1))});
-  std::vector<int64_t> shape(shape_of(n, x).rank() + 1, 1);
+  std::vector<int64_t> shape(rank_of(n, x) + 1, 1);
   shape[0] = 0;
   shape[1] = -1;
   n.out("Out", apply("where", {reshape(inside, shape), rows(x, at), n.need("PadValue")}));
