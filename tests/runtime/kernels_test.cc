@@ -92,6 +92,24 @@ TEST_CASE("products with packed weights") {
   }
 }
 
+TEST_CASE("products of few rows on any number of threads") {
+  const int before = threads();
+  for (const int64_t n : {5, 48, 100, 160, 192, 224, 1000}) {
+    Program p;
+    const Var x{&p, p.add_input("x", {DType::f32, {-1, 60}})};
+    const Var y = matmul(x, constant(p, noise({60, n}, 2)));
+    p.outputs = {unary("relu", add(y, constant(p, noise({n}, 3)))).id};
+    const Tensor in = noise({40, 60}, 4);
+    const auto wanted = plain_run(p, {in});
+    for (const int team : {1, 2, 3, 4}) {
+      CAPTURE(n, team);
+      set_threads(team);
+      CHECK(difference(Session(p).run({in})[0], wanted[0]) < 1e-5);
+    }
+  }
+  set_threads(before);
+}
+
 TEST_CASE("weights come back out of Winograd's form") {
   for (const auto& [in, out] : {std::pair<int64_t, int64_t>{32, 48}, {20, 24}}) {
     const auto w = numbers(out * in * 9, 4);

@@ -152,7 +152,11 @@ void unpack_panels(const float* packed, int64_t k, int64_t n, int64_t row, int64
 
 void gemm_panels(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* packed,
                  float* c, int64_t ldc, bool add) {
-  const int64_t w = panel_width(n);
+  gemm_columns(panel_width(n), m, n, k, a, lda, packed, c, ldc, add);
+}
+
+void gemm_columns(int64_t w, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+                  const float* packed, float* c, int64_t ldc, bool add) {
   const Panel run = kernel_for(w);
   for (int64_t j = 0; j < n; j += w, packed += w * k) {
     if (j + w <= n) {

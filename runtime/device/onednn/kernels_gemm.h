@@ -19,5 +19,9 @@ void unpack_panels(const float* packed, int64_t k, int64_t n, int64_t row, int64
 /// c [m, n] = a [m, k] * b, or += when `add`; rows of a and c are lda and ldc numbers apart.
 void gemm_panels(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* packed,
                  float* c, int64_t ldc, bool add);
+/// The same for n columns out of more, whose panels are `width` wide; `packed` and c begin at the
+/// first of them.
+void gemm_columns(int64_t width, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+                  const float* packed, float* c, int64_t ldc, bool add);
 
 }  // namespace hub::onednn

@@ -22,7 +22,7 @@ struct PanelMatmul {
   /// Columns [from, from + count) of the result, in full panels but for the last.
   void part(int64_t from, int64_t count, const float* a, const float* b, const float* bias,
             const float* residual, float* c) const {
-    gemm_panels(m, count, k, a, k, b + from * k, c + from, n, false);
+    gemm_columns(panel_width(n), m, count, k, a, k, b + from * k, c + from, n, false);
     if (bias == nullptr && posts.empty()) return;
     for (int64_t r = 0; r < m; ++r) {
       float* y = c + r * n + from;
