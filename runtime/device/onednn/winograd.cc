@@ -18,6 +18,7 @@ struct Winograd {
   int64_t images, top, left, down, across;
   int64_t group;  ///< tiles at a time
   int64_t piece;
+  int team;  ///< threads, for which there is room
   std::vector<Post> posts;
 
   int64_t tiles() const { return down * across; }
@@ -34,7 +35,7 @@ struct Winograd {
       scratch += out.channels;
     }
     const int64_t groups = (tiles() + group - 1) / group;
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for num_threads(team) schedule(dynamic)
     for (int64_t task = 0; task < images * groups; ++task) {
       float* v = scratch + omp_get_thread_num() * room();
       float* m = v + 36 * plane_size(group, in.channels);
@@ -76,9 +77,8 @@ bool pays(const Winograd& w) {
 int64_t group_size(const Winograd& w) {
   constexpr int64_t cache = 1 << 19;
   const int64_t most = std::max<int64_t>(cache / (36 * (w.in.channels + w.out.channels)), 24);
-  const int64_t team = omp_get_max_threads();
   int64_t groups = (w.tiles() + most - 1) / most;
-  if (w.images * groups % team != 0 && w.images * groups < 4 * team) ++groups;
+  if (w.images * groups % w.team != 0 && w.images * groups < 4 * w.team) ++groups;
   return (w.tiles() + groups - 1) / groups;
 }
 
@@ -107,6 +107,7 @@ std::optional<Prepared> prepare_winograd(const OpCall& call, std::span<const Ope
                 .across = (y[3] + 3) / 4,
                 .group = 0,
                 .piece = 0,
+                .team = omp_get_max_threads(),
                 .posts = read_post(call.attrs)};
   if (!pays(made)) return {};
   for (const Post& p : made.posts)
@@ -120,8 +121,7 @@ std::optional<Prepared> prepare_winograd(const OpCall& call, std::span<const Ope
   p.in[1] = weights;
   if (in.size() > 3 && in[3].present) p.in[3] = image_layout(y);
   p.out = {image_layout(y)};
-  p.scratch =
-      static_cast<size_t>(made.room() * omp_get_max_threads() + made.out.channels) * sizeof(float);
+  p.scratch = static_cast<size_t>(made.room() * made.team + made.out.channels) * sizeof(float);
   p.how = "winograd";
   p.bind = [made](const Places& at) -> Step {
     const auto place = [&](size_t i) {
