@@ -183,20 +183,9 @@ void paddle_meshgrid(ImportNode& n) {
 
 /// A constant written into the program: the list for the type that is filled.
 void paddle_assign_value(ImportNode& n) {
-  const DType dtype = paddle_type(n, "dtype");
-  std::vector<double> numbers;
-  for (const auto* name :
-       {"fp32_values", "fp64_values", "int32_values", "int64_values", "bool_values"}) {
-    if (numbers.empty() && n.attrs.has(name)) numbers = n.attrs.floats(name);
-  }
-  const Shape shape(n.attrs.ints("shape"));
-  if (shape.numel() != static_cast<int64_t>(numbers.size()))
-    n.refuse(numbers.size(), " values for ", shape.str());
-  Tensor t(dtype, shape);
-  dispatch(Everything{}, dtype, [&]<class T>() {
-    for (size_t i = 0; i < numbers.size(); ++i) t.data<T>()[i] = convert<T>(numbers[i]);
-  });
-  n.out("Out", constant(n.program, std::move(t)));
+  n.out("Out", written_numbers(
+                   n, paddle_type(n, "dtype"),
+                   {"fp32_values", "fp64_values", "int32_values", "int64_values", "bool_values"}));
 }
 
 }  // namespace

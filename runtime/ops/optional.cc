@@ -6,6 +6,7 @@
 #include "runtime/ops/kernel.h"
 #include "runtime/ops/objects.h"
 #include "runtime/ops/rules.h"
+#include "runtime/ops/sequence.h"
 
 namespace hub {
 namespace {
@@ -58,31 +59,16 @@ void onnx_has_element(ImportNode& n) {
                    : constant(n.program, scalar_of(DType::boolean, 0)));
 }
 
-using Run = std::vector<Tensor> (*)(const Attrs&, Inputs, const RunBlock&);
-
-OpDef optional(std::string_view name, int inputs, std::vector<Spec> (*infer)(const Infer&), Run run,
-               std::vector<Import> imports) {
-  return {.name = name,
-          .min_inputs = inputs,
-          .max_inputs = inputs,
-          .infer = infer,
-          .run = run,
-          .no_grad = "gradients do not pass through lists",
-          .strings = true,
-          .lists = true,
-          .imports = std::move(imports)};
-}
-
 }  // namespace
 
 extern const std::vector<OpDef> optional_ops = {
-    optional("optional_open", 1, infer_value, run_open, {}),
-    optional("optional_close", 1, infer_list, run_close, {}),
-    optional("optional_none", 0, infer_list, run_none, {{"onnx:Optional", onnx_optional}}),
-    optional("optional_has", 1, infer_truth, run_has,
-             {{"onnx:OptionalHasElement", onnx_has_element}}),
-    optional("optional_get", 1, infer_value, run_get,
-             {{"onnx:OptionalGetElement", onnx_same<"optional_get">}}),
+    list_op("optional_open", 1, 1, infer_value, run_open, {}),
+    list_op("optional_close", 1, 1, infer_list, run_close, {}),
+    list_op("optional_none", 0, 0, infer_list, run_none, {{"onnx:Optional", onnx_optional}}),
+    list_op("optional_has", 1, 1, infer_truth, run_has,
+            {{"onnx:OptionalHasElement", onnx_has_element}}),
+    list_op("optional_get", 1, 1, infer_value, run_get,
+            {{"onnx:OptionalGetElement", onnx_same<"optional_get">}}),
 };
 
 }  // namespace hub

@@ -102,4 +102,18 @@ DType paddle_type(const ImportNode& n, std::string_view name) {
   return paddle_dtype(type_code(n, name), concat(n.type, " operator '", n.name, "'"));
 }
 
+Var written_numbers(ImportNode& n, DType dtype, std::initializer_list<const char*> names) {
+  std::vector<double> numbers;
+  for (const char* name : names)
+    if (numbers.empty() && n.attrs.has(name)) numbers = n.attrs.floats(name);
+  const Shape shape(n.attrs.ints("shape"));
+  if (shape.numel() != static_cast<int64_t>(numbers.size()))
+    n.refuse(numbers.size(), " values for ", shape.str());
+  Tensor t(dtype, shape);
+  dispatch(Everything{}, dtype, [&]<class T>() {
+    for (size_t i = 0; i < numbers.size(); ++i) t.data<T>()[i] = convert<T>(numbers[i]);
+  });
+  return constant(n.program, std::move(t));
+}
+
 }  // namespace hub

@@ -56,5 +56,7 @@ DType onnx_type(const ImportNode& n, std::string_view name);
 DType paddle_type(const ImportNode& n, std::string_view name);
 /// A tensor of one number and no dimension.
 Tensor scalar_of(DType dtype, double value);
+/// The numbers that a Paddle node holds under the first of `names` that is set, in its 'shape'.
+Var written_numbers(ImportNode& n, DType dtype, std::initializer_list<const char*> names);
 
 }  // namespace hub

@@ -129,10 +129,11 @@ std::vector<Tensor> run_split(const Attrs& attrs, Inputs in, const RunBlock&) {
   return {list_of(std::move(parts))};
 }
 
-using Run = std::vector<Tensor> (*)(const Attrs&, Inputs, const RunBlock&);
+}  // namespace
 
-OpDef list(std::string_view name, int min_inputs, int max_inputs,
-           std::vector<Spec> (*infer)(const Infer&), Run run, std::vector<Import> imports) {
+OpDef list_op(std::string_view name, int min_inputs, int max_inputs,
+              std::vector<Spec> (*infer)(const Infer&), decltype(OpDef::run) run,
+              std::vector<Import> imports) {
   return {.name = name,
           .min_inputs = min_inputs,
           .max_inputs = max_inputs,
@@ -144,30 +145,28 @@ OpDef list(std::string_view name, int min_inputs, int max_inputs,
           .imports = std::move(imports)};
 }
 
-}  // namespace
-
 extern const std::vector<OpDef> sequence_ops = {
-    list("list_make", 0, -1, infer_list, run_make,
-         {{"onnx:SequenceConstruct", onnx_same<"list_make">},
-          {"onnx:SequenceEmpty", onnx_sequence_empty}}),
-    list("list_length", 1, 1, infer_count, run_length,
-         {{"onnx:SequenceLength", onnx_same<"list_length">},
-          {"paddle:lod_array_length", paddle_array_length}}),
-    list("list_at", 2, 2, infer_item, run_at,
-         {{"onnx:SequenceAt", onnx_same<"list_at">},
-          {"paddle:read_from_array", paddle_read_array},
-          {"onnx:SequenceMap", onnx_sequence_map}}),
-    list("list_insert", 2, 3, infer_list, run_insert,
-         {{"onnx:SequenceInsert", onnx_same<"list_insert">}}),
-    list("list_erase", 1, 2, infer_list, run_erase,
-         {{"onnx:SequenceErase", onnx_same<"list_erase">}}),
-    list("list_write", 3, 3, infer_list, run_write,
-         {{"paddle:write_to_array", paddle_write_array}}),
-    list("list_concat", 1, 1, infer_item, run_concat,
-         {{"onnx:ConcatFromSequence", onnx_same<"list_concat">},
-          {"paddle:tensor_array_to_tensor", paddle_join_array}}),
-    list("list_split", 1, 2, infer_list, run_split,
-         {{"onnx:SplitToSequence", onnx_same<"list_split">}}),
+    list_op("list_make", 0, -1, infer_list, run_make,
+            {{"onnx:SequenceConstruct", onnx_same<"list_make">},
+             {"onnx:SequenceEmpty", onnx_sequence_empty}}),
+    list_op("list_length", 1, 1, infer_count, run_length,
+            {{"onnx:SequenceLength", onnx_same<"list_length">},
+             {"paddle:lod_array_length", paddle_array_length}}),
+    list_op("list_at", 2, 2, infer_item, run_at,
+            {{"onnx:SequenceAt", onnx_same<"list_at">},
+             {"paddle:read_from_array", paddle_read_array},
+             {"onnx:SequenceMap", onnx_sequence_map}}),
+    list_op("list_insert", 2, 3, infer_list, run_insert,
+            {{"onnx:SequenceInsert", onnx_same<"list_insert">}}),
+    list_op("list_erase", 1, 2, infer_list, run_erase,
+            {{"onnx:SequenceErase", onnx_same<"list_erase">}}),
+    list_op("list_write", 3, 3, infer_list, run_write,
+            {{"paddle:write_to_array", paddle_write_array}}),
+    list_op("list_concat", 1, 1, infer_item, run_concat,
+            {{"onnx:ConcatFromSequence", onnx_same<"list_concat">},
+             {"paddle:tensor_array_to_tensor", paddle_join_array}}),
+    list_op("list_split", 1, 2, infer_list, run_split,
+            {{"onnx:SplitToSequence", onnx_same<"list_split">}}),
 };
 
 }  // namespace hub

@@ -166,18 +166,9 @@ void paddle_flip(ImportNode& n) {
 Var values_to_set(ImportNode& n) {
   if (const Var given = n.in("ValueTensor")) return given;
   const DType dtype = n.attrs.has("dtype") ? paddle_type(n, "dtype") : DType::f32;
-  std::vector<double> numbers;
-  for (const char* name :
-       {"values", "fp32_values", "fp64_values", "int32_values", "int64_values", "bool_values"})
-    if (numbers.empty() && n.attrs.has(name)) numbers = n.attrs.floats(name);
-  const Shape shape(n.attrs.ints("shape"));
-  if (shape.numel() != static_cast<int64_t>(numbers.size()))
-    n.refuse(numbers.size(), " values for ", shape.str());
-  Tensor t(dtype, shape);
-  dispatch(Everything{}, dtype, [&]<class T>() {
-    for (size_t i = 0; i < numbers.size(); ++i) t.data<T>()[i] = convert<T>(numbers[i]);
-  });
-  return constant(n.program, t);
+  return written_numbers(
+      n, dtype,
+      {"values", "fp32_values", "fp64_values", "int32_values", "int64_values", "bool_values"});
 }
 
 /// x with a slice of it replaced: what is placed by the indices of the elements that it had.

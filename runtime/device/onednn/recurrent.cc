@@ -1,14 +1,13 @@
 // Recurrent layers: the input of all steps in one product, then step by step, all sequences that
 // are still running at once, with the recurrent weights in panels that stay in the cache. The
 // directions run on different threads.
-#include <numeric>
-
 #include "runtime/device/onednn/kernels_gemm.h"
 #include "runtime/device/onednn/kernels_recurrent.h"
 #include "runtime/device/onednn/onednn.h"
 #include "runtime/device/onednn/panels.h"
 #include "runtime/device/onednn/vector.h"
 #include "runtime/ops/kernel.h"
+#include "runtime/ops/nn.h"
 #include "runtime/ops/rnn_gates.h"
 #include "runtime/ops/rnn_sizes.h"
 
@@ -39,17 +38,15 @@ struct Direction {
   float* state;  ///< room: see room()
 };
 
-int64_t gates(RnnKind kind) { return gates_of(kind); }
-
 /// Numbers that a direction needs beside: states of the sorted sequences, what the products give.
 int64_t room(RnnKind kind, int64_t batch, int64_t hidden) {
-  return batch * hidden * (3 + gates(kind));
+  return batch * hidden * (3 + gates_of(kind));
 }
 
 /// `sequences` are sorted, the longest first.
 void run_direction(const Direction& d, const std::vector<Sequence>& sequences) {
   const int64_t n = d.hidden;
-  const int64_t wide = gates(d.kind) * n;
+  const int64_t wide = gates_of(d.kind) * n;
   const auto batch = static_cast<int64_t>(sequences.size());
   float* h = d.state;
   float* c = h + batch * n;
@@ -65,7 +62,7 @@ void run_direction(const Direction& d, const std::vector<Sequence>& sequences) {
     while (running > 0 && sequences[static_cast<size_t>(running - 1)].length <= t) --running;
     if (running == 0) break;
     const bool late = d.kind == RnnKind::gru && !d.reset_after;  // the candidate reads r * h
-    for (int64_t g = 0; g < gates(d.kind) - (late ? 1 : 0); ++g)
+    for (int64_t g = 0; g < gates_of(d.kind) - (late ? 1 : 0); ++g)
       gemm_panels(running, n, n, h, n, d.weights[g], fed + g * n, wide, false);
     for (int64_t s = 0; s < running; ++s) {
       const Walk& in = sequences[static_cast<size_t>(s)].in;
@@ -175,17 +172,14 @@ struct Onnx {
 
   void run(const Places& at) const {
     const int64_t n = s.hidden;
-    const auto* bias = static_cast<const float*>(at.in.size() > in_b ? at.in[in_b] : nullptr);
-    const auto given = [&](size_t i) {
-      return static_cast<const float*>(at.in.size() > i ? at.in[i] : nullptr);
-    };
-    const auto* lengths =
-        static_cast<const int32_t*>(at.in.size() > in_lengths ? at.in[in_lengths] : nullptr);
+    const auto place = [&](size_t i) { return i < at.in.size() ? at.in[i] : nullptr; };
+    const auto given = [&](size_t i) { return static_cast<const float*>(place(i)); };
+    const float* bias = given(in_b);
+    const auto* lengths = static_cast<const int32_t*>(place(in_lengths));
     auto* y = static_cast<float*>(at.out[0]);
     if (y != nullptr && lengths != nullptr)
       std::fill_n(y, rows() * s.directions * n, 0.0F);  // steps behind the end of a sequence
-    auto* scratch = static_cast<float*>(at.scratch);
-    float* projected = scratch;
+    auto* projected = static_cast<float*>(at.scratch);
     float* rest = projected + s.directions * rows() * wide();
     std::vector<const float*> weights, biases;
     for (int64_t d = 0; d < s.directions; ++d) {
@@ -311,18 +305,15 @@ std::optional<Prepared> prepare_fluid_gru(const OpCall& call, std::span<const Op
   p.how = "panels";
   p.bind = [=, piece = layout->piece_size()](const Places& at) -> Step {
     return [=] {
-      const auto* offsets = static_cast<const int64_t*>(at.in[4]);
+      const auto offsets =
+          checked_offsets(Tensor(DType::i64, {batch + 1}, nullptr, at.in[4]), rows);
       std::vector<Sequence> sequences;
       for (int64_t b = 0; b < batch; ++b) {
-        const int64_t from = offsets[b], length = offsets[b + 1] - from;
-        if (length < 0 || from < 0 || offsets[b + 1] > rows || (b == 0 && from != 0))
-          fail(Code::refused, "offsets of sequences go from ", from, " to ", offsets[b + 1], " in ",
-               rows, " rows");
+        const auto i = static_cast<size_t>(b);
+        const int64_t from = offsets[i], length = offsets[i + 1] - from;
         const Walk walk = reverse ? Walk{from + length - 1, -1} : Walk{from, 1};
         sequences.push_back({b, length, walk, walk});
       }
-      if (offsets[batch] != rows)
-        fail(Code::refused, "offsets of sequences end at ", offsets[batch], " of ", rows, " rows");
       sort_longest_first(sequences);
       auto* projected = static_cast<float*>(at.scratch);
       std::copy_n(static_cast<const float*>(at.in[0]), rows * 3 * n, projected);
