@@ -259,7 +259,6 @@ const TrainResult& Tuner::fit(const Splits& splits, TrainOptions options) {
                s.train.label_smoothing, &task});
   s.network = s.start();
   s.draft->module().use(s.plan.network, s.network);
-  s.draft->module().input_names(s.plan.network);  // before threads ask
 
   const std::string id = concat(s.name, "@", s.version);
   bool lower = false;
@@ -391,7 +390,6 @@ EvalResult evaluate_module(Module& module, const Dataset& data, size_t worst) {
   };
   Program network = module.program(plan.network);
   module.use(plan.network, network);
-  module.input_names(plan.network);
   if (!plan.keep_head) adapt(network, plan.head, {});
   EvalResult result;
   Hardest hardest;

@@ -79,6 +79,7 @@ Program Module::bare_program(const std::string& name) const {
 }
 
 const std::vector<std::string>& Module::input_names(const std::string& name) {
+  const std::lock_guard lock(lazy_);
   const auto [it, fresh] = input_names_.try_emplace(name);
   if (fresh) {
     const auto given = given_.find(name);
@@ -89,12 +90,14 @@ const std::vector<std::string>& Module::input_names(const std::string& name) {
 }
 
 void Module::use(const std::string& name, Program program) {
+  const std::lock_guard lock(lazy_);
   sessions_.erase(name);
   input_names_.erase(name);
   given_.insert_or_assign(name, std::move(program));
 }
 
 Session& Module::network(const std::string& name) {
+  const std::lock_guard lock(lazy_);
   if (const auto it = sessions_.find(name); it != sessions_.end()) return it->second;
   SessionOptions options;
   options.device = device_;
@@ -112,6 +115,7 @@ Session& Module::network(const std::string& name) {
 }
 
 Task& Module::task() {
+  const std::lock_guard lock(lazy_);
   if (!task_) task_ = find_task(manifest().task)(*this);
   return *task_;
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace hub {
 
 class Module {
  public:
-  /// Opens lazily: networks are imported on first use. `device` as in SessionOptions. Throws
+  /// Opens lazily: networks are imported on first use, and the task is made when it is first asked
+  /// for; any thread may be the one that asks. `device` as in SessionOptions. Throws
   /// Code::unsupported naming the task when there is none of that name here, with the list of those
   /// there are.
   static std::unique_ptr<Module> open(Installed installed, Progress& progress,
@@ -43,6 +45,7 @@ class Module {
   Installed installed_;
   Progress& progress_;
   std::string device_;
+  std::recursive_mutex lazy_;  ///< over all below; a task that is being made asks for input names
   std::map<std::string, Session> sessions_;
   std::map<std::string, Program> given_;
   std::map<std::string, std::vector<std::string>> input_names_;

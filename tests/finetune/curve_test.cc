@@ -82,7 +82,6 @@ TEST_CASE("MiniLM on film reviews learns as in torch, step by step") {
   job.network = module->program("main");
   adapt(job.network, head, tensors);
   module->use("main", job.network);
-  module->input_names("main");
   const auto objective = class_objective({splits.train.classes, {}, 0});
   job.objective = objective.get();
   job.train = &splits.train;
