@@ -1,6 +1,9 @@
-// attention(q, k, v, mask?) heads, scale: softmax(q · k' · scale) · v for each head; q is [B, S,
-// heads * D], k and v are [B, S_k, heads * D]. mask [B, S_k]: numbers equal to 0 are positions to
-// ignore. scale: 1 / sqrt(D) when not given.
+// attention(q, k, v, mask?, bias?) heads, scale: softmax(q · k' · scale + bias) · v for each head;
+// q is [B, S, heads * D], k and v are [B, S_k, heads * D]. mask [B, S_k]: numbers equal to 0 are
+// positions to ignore. bias: [B, heads, S, S_k], each of the first three may be 1. scale: 1 /
+// sqrt(D) when not given.
+#include "runtime/ops/attention.h"
+
 #include <cmath>
 
 #include "runtime/ops/gemm.h"
@@ -10,7 +13,8 @@
 namespace hub {
 namespace {
 
-std::vector<Spec> infer_attention(const Infer& infer) {
+/// The result as q, k, v and the mask say.
+Spec infer_result(const Infer& infer) {
   const Spec& q = real_input(infer, 0, 3, 3);
   const Spec& k = real_input(infer, 1, 3, 3);
   const Spec& v = real_input(infer, 2, 3, 3);
@@ -29,7 +33,21 @@ std::vector<Spec> infer_attention(const Infer& infer) {
     if (!(infer.in(3).shape == Shape{k.shape[0], k.shape[1]}))
       fail(Code::refused, "a mask of ", infer.in(3).str());
   }
-  return {{q.dtype, {q.shape[0], q.shape[1], v.shape[2]}}};
+  return {q.dtype, {q.shape[0], q.shape[1], v.shape[2]}};
+}
+
+std::vector<Spec> infer_attention(const Infer& infer) {
+  const Spec result = infer_result(infer);
+  if (infer.has(4)) {
+    const Spec& bias = infer.in(4);
+    const Shape& q = infer.in(0).shape;
+    const Shape scores{q[0], infer.attrs.i("heads"), q[1], infer.in(1).shape[1]};
+    bool right = bias.dtype == result.dtype && bias.shape.rank() == 4 && bias.shape[3] == scores[3];
+    for (size_t d = 0; right && d < 3; ++d)
+      right = bias.shape[d] == scores[d] || bias.shape[d] == 1;
+    if (!right) fail(Code::refused, "a bias of ", bias.str(), " for scores of ", scores.str());
+  }
+  return {result};
 }
 
 /// Softmax of one line of scores; where keep is 0 the result is 0. With nothing to keep, all are 0.
@@ -59,6 +77,8 @@ void attention(const Call& call) {
   const int64_t e = v[2] / heads;
   const auto scale = static_cast<T>(call.attrs.f("scale", 1 / std::sqrt(static_cast<double>(d))));
   const auto mask = call.has(3) ? call.x(3).to_floats() : std::vector<float>{};
+  const T* bias = call.has(4) ? call.x(4).data<T>() : nullptr;
+  const BiasSteps steps = bias != nullptr ? BiasSteps(call.x(4).shape()) : BiasSteps();
   parallel(q[0] * heads, 1, [&](int64_t begin, int64_t end) {
     std::vector<T> scores(static_cast<size_t>(queries * keys));
     for (int64_t i = begin; i < end; ++i) {
@@ -72,8 +92,10 @@ void attention(const Call& call) {
            keys);
       for (T& s : scores) s *= scale;
       for (int64_t r = 0; r < queries; ++r) {
-        masked_softmax(scores.data() + r * keys, mask.empty() ? nullptr : mask.data() + b * keys,
-                       keys);
+        T* line = scores.data() + r * keys;
+        const int64_t at = b * steps.sample + h * steps.head + r * steps.row;
+        for (int64_t j = 0; bias != nullptr && j < keys; ++j) line[j] += bias[at + j];
+        masked_softmax(line, mask.empty() ? nullptr : mask.data() + b * keys, keys);
       }
       T* y = call.y().data<T>() + b * queries * heads * e + h * e;
       gemm(queries, e, keys, Matrix<T>{scores.data(), keys, 1}, matrix(2, keys, e, false), y,
@@ -87,6 +109,7 @@ void forward_attention(const Call& call) {
 }
 
 void grad(Grad& g) {
+  if (g.has(4)) fail(Code::unsupported, "the gradient of attention with a bias is not written");
   const Vars d =
       apply(*find_op("attention_grad"), {g.x(0), g.x(1), g.x(2), g.x(3), g.dy()}, g.attrs, 3);
   for (size_t i = 0; i < 3; ++i) g.dx(i, d[i]);
@@ -94,7 +117,7 @@ void grad(Grad& g) {
 
 /// attention_grad(q, k, v, mask?, dy) -> dq, dk, dv; the probabilities are computed again.
 std::vector<Spec> infer_grad(const Infer& infer) {
-  need(infer, 4, infer_attention(infer)[0]);
+  need(infer, 4, infer_result(infer));
   return {infer.in(0), infer.in(1), infer.in(2)};
 }
 
@@ -163,7 +186,7 @@ void forward_grad(const Call& call) {
 
 extern const OpDef attention_op = {.name = "attention",
                                    .min_inputs = 3,
-                                   .max_inputs = 4,
+                                   .max_inputs = 5,
                                    .infer = infer_attention,
                                    .forward = widened<forward_attention>,
                                    .grad = grad,

@@ -46,6 +46,8 @@ std::vector<Fate> infer_calls(Program& program, std::vector<Spec>& specs);
 void fold_pad(Program& program);
 /// Exporters' spellings of hard_swish, swish, gelu and layer_norm become those operators.
 void recover_patterns(Program& program, const std::vector<Spec>& specs);
+/// Exporters' spellings of multi-head attention become that operator.
+void recover_attention(Program& program, const std::vector<Spec>& specs);
 /// Activations, linear steps and residual sums move into the conv or matmul before them.
 void fuse_post(Program& program, const std::vector<Spec>& specs);
 

@@ -99,6 +99,7 @@ bool specialize(Program& program, const std::vector<Spec>& inputs, std::vector<S
   fold_pad(program);
   remove_dead(program);
   recover_patterns(program, specs);
+  recover_attention(program, specs);
   fuse_norms(program, specs);
   compute_again(program, specs);
   fuse_post(program, specs);

@@ -37,17 +37,22 @@ struct Layer {
   std::vector<int64_t> pads = {1, 1, 1, 1};
   bool bias = true, residual = false;
   std::string step = {};
+  int64_t kernel = 3, stride = 1, dilation = 1;
+
+  Conv options() const {
+    return {.strides = {stride, stride}, .pads = pads, .dilations = {dilation, dilation}};
+  }
 };
 
 /// One convolution with what follows it, and its input.
 std::pair<Program, Tensor> network(const Layer& l) {
   Program p;
   const Var x{&p, p.add_input("x", {DType::f32, {-1, l.in, -1, -1}})};
-  Var y = conv(x, constant(p, noise({l.out, l.in, 3, 3}, 3)),
-               l.bias ? constant(p, noise({l.out}, 5)) : Var{}, {.pads = l.pads});
+  const Shape weights{l.out, l.in, l.kernel, l.kernel};
+  Var y = conv(x, constant(p, noise(weights, 3)), l.bias ? constant(p, noise({l.out}, 5)) : Var{},
+               l.options());
   if (l.residual) y = add(y, unary("tanh", y));
-  if (l.residual)
-    y = add(y, conv(x, constant(p, noise({l.out, l.in, 3, 3}, 9)), {}, {.pads = l.pads}));
+  if (l.residual) y = add(y, conv(x, constant(p, noise(weights, 9)), {}, l.options()));
   if (!l.step.empty()) y = unary(l.step, y);
   p.outputs = {y.id};
   return {std::move(p), noise({l.batch, l.in, l.height, l.width}, 7)};
@@ -150,6 +155,31 @@ TEST_CASE("Winograd's convolution gives the direct one's numbers") {
     for (int round = 0; round < 2; ++round)
       CHECK(difference(session.run({x})[0], wanted[0]) < 1e-3);
   }
+}
+
+TEST_CASE("a convolution onto a small picture is a product with packed weights") {
+  const Layer layers[] = {
+      {.in = 64, .out = 160, .height = 7, .width = 7, .pads = {0, 0, 0, 0}, .kernel = 1},
+      {.in = 32, .out = 48, .height = 14, .width = 13, .step = "relu", .stride = 2},
+      {.in = 48, .out = 96, .height = 7, .width = 9, .residual = true, .step = "hard_swish"},
+      {.in = 16, .out = 32, .height = 9, .width = 8, .pads = {0, 2, 1, 0}, .bias = false},
+      {.in = 16, .out = 16, .height = 5, .width = 6, .pads = {2, 2, 2, 2}, .dilation = 2}};
+  const int before = threads();
+  for (const Layer& l : layers) {
+    const auto [program, x] = network(l);
+    const Tensor wanted = plain_run(program, {x})[0];
+    CHECK(implementation(x.shape(), {l.out, l.in, l.kernel, l.kernel}, wanted.shape(),
+                         {{"pads", l.pads},
+                          {"strides", std::vector<int64_t>(2, l.stride)},
+                          {"dilations", std::vector<int64_t>(2, l.dilation)}}) == "panels");
+    for (const int team : {1, 2, 3}) {
+      CAPTURE(l.in, l.out, l.height, l.width, l.step, team);
+      set_threads(team);
+      Session session(program);
+      CHECK(difference(session.run({x})[0], wanted) < 1e-4);
+    }
+  }
+  set_threads(before);
 }
 
 TEST_CASE("a picture gives the same in a batch and alone, on one thread and on four") {

@@ -1,7 +1,7 @@
 // Attention and its gradient as batches of matrix products.
 #include <cmath>
 
-#include "runtime/device/onednn/kernels.h"
+#include "runtime/device/onednn/kernels_softmax.h"
 #include "runtime/device/onednn/kernels_train.h"
 #include "runtime/device/onednn/matmul.h"
 
@@ -38,6 +38,16 @@ struct Heads {
   memory::desc scores() const { return plain_desc({batch, heads, rows, keys}); }
   memory::desc scores_turned() const {
     return strided({batch, heads, keys, rows}, {heads * rows * keys, rows * keys, 1, keys});
+  }
+  Scores about(const void* mask, const void* bias, const BiasSteps& steps) const {
+    return {batch,
+            heads,
+            rows,
+            keys,
+            scale,
+            static_cast<const int64_t*>(mask),
+            static_cast<const float*>(bias),
+            steps};
   }
   /// In memory, a whole number of cache lines.
   size_t score_bytes() const { return (scores().get_size() + 63) / 64 * 64; }
@@ -78,7 +88,9 @@ std::optional<Prepared> prepare_attention(const OpCall& call, std::span<const Op
   if (h.scale < 0) return {};
   const Made scores(h.view(h.rows, h.depth), h.turned(h.keys, h.depth), h.scores());
   const Made mix(h.scores(), h.view(h.keys, h.value_depth), h.view(h.rows, h.value_depth));
-  const bool mask = in.size() > 3 && in[3].present;
+  const bool bias = in.size() > 4 && in[4].present;
+  if (bias && !all_float(in.subspan(4, 1), {})) return {};
+  const BiasSteps steps = bias ? BiasSteps(in[4].spec.shape) : BiasSteps();
   Prepared p;
   p.in.assign(in.size(), nullptr);
   p.out = {nullptr};
@@ -87,11 +99,12 @@ std::optional<Prepared> prepare_attention(const OpCall& call, std::span<const Op
   p.bind = [=](const Places& at) -> Step {
     auto* weights = static_cast<float*>(at.scratch);
     void* rest = static_cast<std::byte*>(at.scratch) + h.score_bytes();
-    const auto* keep = mask ? static_cast<const int64_t*>(at.in[3]) : nullptr;
+    const Scores about =
+        h.about(at.in.size() > 3 ? at.in[3] : nullptr, bias ? at.in[4] : nullptr, steps);
     return [=, multiply = scores.bind(at.in[0], at.in[1], weights, rest),
             combine = mix.bind(weights, at.in[2], at.out[0], rest)] {
       multiply();
-      masked_softmax(weights, h.batch, h.heads * h.rows, h.keys, h.scale, keep);
+      attention_softmax(weights, about);
       combine();
     };
   };
@@ -118,18 +131,18 @@ std::optional<Prepared> prepare_attention_grad(const OpCall& call, std::span<con
   p.scratch = 2 * h.score_bytes() + std::max({scores.scratch(), to_v.scratch(), to_scores.scratch(),
                                               to_q.scratch(), to_k.scratch()});
   p.how = std::string(scores.pd.impl_info_str()) + " softmax";
-  p.bind = [=, mask = in[3].present](const Places& at) -> Step {
+  p.bind = [=](const Places& at) -> Step {
     auto* weights = static_cast<float*>(at.scratch);
     auto* slopes = reinterpret_cast<float*>(static_cast<std::byte*>(at.scratch) + h.score_bytes());
     void* rest = static_cast<std::byte*>(at.scratch) + 2 * h.score_bytes();
-    const auto* keep = mask ? static_cast<const int64_t*>(at.in[3]) : nullptr;
+    const Scores about = h.about(at.in[3], nullptr, {});
     return [=, again = scores.bind(at.in[0], at.in[1], weights, rest),
             dv = to_v.bind(weights, at.in[4], at.out[2], rest),
             dp = to_scores.bind(at.in[4], at.in[2], slopes, rest),
             dq = to_q.bind(slopes, at.in[1], at.out[0], rest),
             dk = to_k.bind(slopes, at.in[0], at.out[1], rest)] {
       again();
-      masked_softmax(weights, h.batch, h.heads * h.rows, h.keys, h.scale, keep);
+      attention_softmax(weights, about);
       dv();
       dp();
       score_grad_rows(weights, slopes, h.scale, h.batch * h.heads * h.rows, h.keys);

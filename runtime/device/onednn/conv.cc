@@ -86,6 +86,7 @@ std::optional<Prepared> prepare_conv(const OpCall& call, std::span<const Operand
   const int64_t group = call.attrs.i("group", 1);
   const bool bias = in.size() > 2 && in[2].present;
   if (auto winograd = prepare_winograd(call, in, out)) return winograd;
+  if (auto panels = prepare_panel_conv(call, in, out)) return panels;
   const Windows win = windows_of(conv_window(call.attrs, spatial(x), spatial(w)), x);
   const auto f32 = memory::data_type::f32;
   const memory::desc weights(weight_dims(w, group, false), f32, memory::format_tag::any);

@@ -6,35 +6,6 @@
 namespace hub::onednn {
 namespace {
 
-/// In lanes: the compiler does not vectorise a plain maximum, whose answer for NaN depends on the
-/// order.
-HUB_INLINE float largest(const float* x, int64_t count) {
-  constexpr int64_t lanes = 32;
-  float part[lanes];
-  for (float& p : part) p = -INFINITY;
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    for (int64_t l = 0; l < lanes; ++l) part[l] = x[i + l] > part[l] ? x[i + l] : part[l];
-  }
-  float top = -INFINITY;
-  for (float p : part) top = p > top ? p : top;
-  for (; i < count; ++i) top = x[i] > top ? x[i] : top;
-  return top;
-}
-
-HUB_VECTOR void softmax_row(const float* x, float* y, int64_t width, float scale) {
-  const float top = largest(x, width);
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < width; ++i) {
-    y[i] = fast_exp((x[i] - top) * scale);
-    sum += y[i];
-  }
-  const float inverse = 1.0F / sum;
-#pragma omp simd
-  for (int64_t i = 0; i < width; ++i) y[i] *= inverse;
-}
-
 HUB_VECTOR void layer_norm_row(const float* x, const float* scale, const float* bias, float* y,
                                int64_t width, float epsilon) {
   float sum = 0;
@@ -161,38 +132,6 @@ HUB_VECTOR void affine_part(const float* x, const float* scale, const float* shi
 }
 
 }  // namespace
-
-void softmax_rows(const float* x, float* y, int64_t rows, int64_t width) {
-#pragma omp parallel for if (rows * width >= worth_a_thread)
-  for (int64_t r = 0; r < rows; ++r) softmax_row(x + r * width, y + r * width, width, 1.0F);
-}
-
-void masked_softmax(float* scores, int64_t batch, int64_t rows, int64_t keys, float scale,
-                    const int64_t* keep) {
-  for (int64_t n = 0; n < batch; ++n) {
-    // Padding stands at the end: what is kept is a row of its own, the rest gets exact zeros.
-    const int64_t* mask = keep == nullptr ? nullptr : keep + n * keys;
-    int64_t kept = keys;
-    bool scattered = false;
-    if (mask != nullptr) {
-      kept = std::find(mask, mask + keys, 0) - mask;
-      scattered = std::any_of(mask + kept, mask + keys, [](int64_t m) { return m != 0; });
-    }
-    float* const first = scores + n * rows * keys;
-#pragma omp parallel for if (rows * keys >= worth_a_thread)
-    for (int64_t r = 0; r < rows; ++r) {
-      float* row = first + r * keys;
-      if (scattered) {
-        for (int64_t k = 0; k < keys; ++k) row[k] = mask[k] != 0 ? row[k] : -INFINITY;
-        softmax_row(row, row, keys, scale);
-        for (int64_t k = 0; k < keys; ++k) row[k] = mask[k] != 0 ? row[k] : 0.0F;
-      } else {
-        softmax_row(row, row, kept, scale);
-        std::fill(row + kept, row + keys, 0.0F);
-      }
-    }
-  }
-}
 
 void layer_norm_rows(const float* x, const float* scale, const float* bias, float* y, int64_t rows,
                      int64_t width, float epsilon) {

@@ -8,14 +8,6 @@
 
 namespace hub::onednn {
 
-/// y = softmax(x) over rows of `width`.
-void softmax_rows(const float* x, float* y, int64_t rows, int64_t width);
-
-/// In place on scores [batch, rows, keys]: softmax(scale * x) over the keys; keys whose `keep`
-/// [batch, keys] is 0 get no weight. keep may be null.
-void masked_softmax(float* scores, int64_t batch, int64_t rows, int64_t keys, float scale,
-                    const int64_t* keep);
-
 /// Over rows of `width`; scale and bias may be null.
 void layer_norm_rows(const float* x, const float* scale, const float* bias, float* y, int64_t rows,
                      int64_t width, float epsilon);

@@ -10,10 +10,11 @@ namespace {
 
 /// A block of the result in registers: `rows` rows of `vectors` vectors of W numbers. For each
 /// number of a row of a one instruction spreads it over a vector; the compiler would load it first
-/// and spread it then, which takes the place of a product.
+/// and spread it then, which takes the place of a product. Every `pace` steps one more row of
+/// `next` is fetched into the second-level cache.
 template <int W, int vectors, int rows>
 HUB_INLINE void tile(int64_t k, const float* a, int64_t lda, const float* b, float* c, int64_t ldc,
-                     bool add) {
+                     bool add, const float* next, int64_t pace) {
   typedef float V __attribute__((vector_size(W * 4), aligned(4), may_alias));
   // A product waits for the one before it on the same sum: few rows get several sums.
   constexpr int chains = rows * vectors >= 8 ? 1 : 4;
@@ -46,12 +47,16 @@ HUB_INLINE void tile(int64_t k, const float* a, int64_t lda, const float* b, flo
       for (int u = 0; u < chains; ++u) step(p + u, sums[u]);
     }
   }
-  // Weights come from beyond the second-level cache; the processor does not look ahead across
-  // pages.
+  // The processor does not look ahead across pages.
   constexpr int64_t ahead = 24;
-  for (; p < k; ++p) {
+  for (int64_t due = pace; p < k; ++p) {
     for (int j = 0; j < vectors * W; j += 16)
       __builtin_prefetch(b + (p + ahead) * (vectors * W) + j);
+    if (--due == 0) {
+      for (int j = 0; j < vectors * W; j += 16) __builtin_prefetch(next + j, 0, 2);
+      next += vectors * W;
+      due = pace;
+    }
     step(p, sums[0]);
   }
   for (int i = 0; i < rows; ++i) {
@@ -64,45 +69,51 @@ HUB_INLINE void tile(int64_t k, const float* a, int64_t lda, const float* b, flo
 
 template <int W, int vectors, int rows>
 HUB_INLINE void last_rows(int64_t m, int64_t k, const float* a, int64_t lda, const float* b,
-                          float* c, int64_t ldc, bool add) {
+                          float* c, int64_t ldc, bool add, const float* next, int64_t pace) {
   if constexpr (rows > 0) {
-    if (m == rows) return tile<W, vectors, rows>(k, a, lda, b, c, ldc, add);
-    last_rows<W, vectors, rows - 1>(m, k, a, lda, b, c, ldc, add);
+    if (m == rows) return tile<W, vectors, rows>(k, a, lda, b, c, ldc, add, next, pace);
+    last_rows<W, vectors, rows - 1>(m, k, a, lda, b, c, ldc, add, next, pace);
   }
 }
 
-/// One panel under all rows of a.
+/// One panel under all rows of a. The next one comes from beyond the second-level cache, as fast as
+/// half of this one's products last: each tile of full height asks for its share.
 template <int W, int vectors, int rows>
 HUB_INLINE void panel(int64_t m, int64_t k, const float* a, int64_t lda, const float* b, float* c,
-                      int64_t ldc, bool add) {
+                      int64_t ldc, bool add, const float* next) {
+  const int64_t pace = std::max<int64_t>(m / rows, 1);
+  const int64_t share = k / pace * vectors * W;
   int64_t i = 0;
-  for (; i + rows <= m; i += rows)
-    tile<W, vectors, rows>(k, a + i * lda, lda, b, c + i * ldc, ldc, add);
-  last_rows<W, vectors, rows - 1>(m - i, k, a + i * lda, lda, b, c + i * ldc, ldc, add);
+  for (; i + rows <= m; i += rows, next += share)
+    tile<W, vectors, rows>(k, a + i * lda, lda, b, c + i * ldc, ldc, add, next, pace);
+  last_rows<W, vectors, rows - 1>(m - i, k, a + i * lda, lda, b, c + i * ldc, ldc, add, next, pace);
 }
 
-using Panel = void (*)(int64_t, int64_t, const float*, int64_t, const float*, float*, int64_t,
-                       bool);
+using Panel = void (*)(int64_t, int64_t, const float*, int64_t, const float*, float*, int64_t, bool,
+                       const float*);
 
 __attribute__((target("avx512f,avx512vl,avx512dq"))) void panel_48(int64_t m, int64_t k,
                                                                    const float* a, int64_t lda,
                                                                    const float* b, float* c,
-                                                                   int64_t ldc, bool add) {
-  panel<16, 3, 8>(m, k, a, lda, b, c, ldc, add);
+                                                                   int64_t ldc, bool add,
+                                                                   const float* next) {
+  panel<16, 3, 8>(m, k, a, lda, b, c, ldc, add, next);
 }
 __attribute__((target("avx512f,avx512vl,avx512dq"))) void panel_32(int64_t m, int64_t k,
                                                                    const float* a, int64_t lda,
                                                                    const float* b, float* c,
-                                                                   int64_t ldc, bool add) {
-  panel<16, 2, 12>(m, k, a, lda, b, c, ldc, add);
+                                                                   int64_t ldc, bool add,
+                                                                   const float* next) {
+  panel<16, 2, 12>(m, k, a, lda, b, c, ldc, add, next);
 }
 __attribute__((target("avx2,fma"))) void panel_16(int64_t m, int64_t k, const float* a, int64_t lda,
-                                                  const float* b, float* c, int64_t ldc, bool add) {
-  panel<8, 2, 6>(m, k, a, lda, b, c, ldc, add);
+                                                  const float* b, float* c, int64_t ldc, bool add,
+                                                  const float* next) {
+  panel<8, 2, 6>(m, k, a, lda, b, c, ldc, add, next);
 }
 void panel_16_plain(int64_t m, int64_t k, const float* a, int64_t lda, const float* b, float* c,
-                    int64_t ldc, bool add) {
-  panel<4, 4, 2>(m, k, a, lda, b, c, ldc, add);
+                    int64_t ldc, bool add, const float* next) {
+  panel<4, 4, 2>(m, k, a, lda, b, c, ldc, add, next);
 }
 
 enum class Isa { plain, avx2, avx512 };
@@ -156,11 +167,12 @@ void gemm_panels(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, c
 }
 
 void gemm_columns(int64_t w, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
-                  const float* packed, float* c, int64_t ldc, bool add) {
+                  const float* packed, float* c, int64_t ldc, bool add, const float* next) {
   const Panel run = kernel_for(w);
   for (int64_t j = 0; j < n; j += w, packed += w * k) {
+    const float* following = j + w < n || next == nullptr ? packed + w * k : next;
     if (j + w <= n) {
-      run(m, k, a, lda, packed, c + j, ldc, add);
+      run(m, k, a, lda, packed, c + j, ldc, add, following);
       continue;
     }
     // The last columns go through a buffer of full width.
@@ -171,7 +183,7 @@ void gemm_columns(int64_t w, int64_t m, int64_t n, int64_t k, const float* a, in
       const int64_t here = std::min(rows, m - i);
       for (int64_t r = 0; add && r < here; ++r)
         std::memcpy(buffer + r * w, c + (i + r) * ldc + j, count);
-      run(here, k, a + i * lda, lda, packed, buffer, w, add);
+      run(here, k, a + i * lda, lda, packed, buffer, w, add, following);
       for (int64_t r = 0; r < here; ++r) std::memcpy(c + (i + r) * ldc + j, buffer + r * w, count);
     }
   }

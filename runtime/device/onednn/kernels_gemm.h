@@ -20,8 +20,10 @@ void unpack_panels(const float* packed, int64_t k, int64_t n, int64_t row, int64
 void gemm_panels(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* packed,
                  float* c, int64_t ldc, bool add);
 /// The same for n columns out of more, whose panels are `width` wide; `packed` and c begin at the
-/// first of them.
+/// first of them. `next` is the panel that will be read after these, when it is not the one behind
+/// them.
 void gemm_columns(int64_t width, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
-                  const float* packed, float* c, int64_t ldc, bool add);
+                  const float* packed, float* c, int64_t ldc, bool add,
+                  const float* next = nullptr);
 
 }  // namespace hub::onednn

@@ -98,6 +98,9 @@ std::optional<Prepared> prepare_panel_matmul(const OpCall&, std::span<const Oper
 /// A convolution by Winograd's method, where that pays.
 std::optional<Prepared> prepare_winograd(const OpCall&, std::span<const Operand>,
                                          std::span<const Spec>);
+/// A convolution onto a small picture as products with the weights in panels, where that pays.
+std::optional<Prepared> prepare_panel_conv(const OpCall&, std::span<const Operand>,
+                                           std::span<const Spec>);
 std::optional<Prepared> prepare_recurrent(const OpCall&, std::span<const Operand>,
                                           std::span<const Spec>);
 std::optional<Prepared> prepare_fluid_gru(const OpCall&, std::span<const Operand>,

@@ -1,5 +1,6 @@
 // softmax and layer_norm over the last dimension, their gradients, sums over leading dimensions.
 #include "runtime/device/onednn/kernels.h"
+#include "runtime/device/onednn/kernels_softmax.h"
 #include "runtime/device/onednn/kernels_train.h"
 #include "runtime/device/onednn/onednn.h"
 

@@ -1,4 +1,4 @@
-// depth_to_space out of blocked layout.
+// depth_to_space, out of blocked layout or the plain one.
 #include <cstring>
 
 #include "runtime/device/onednn/onednn.h"
@@ -10,14 +10,16 @@ std::optional<Prepared> prepare_depth_to_space(const OpCall& call, std::span<con
   if (!all_float(in, out)) return {};
   const Shape& x = in[0].spec.shape;
   const Shape& y = out[0].shape;
-  if (!is_image_layout(x, in[0].layout)) return {};
+  const bool from_blocked = is_image_layout(x, in[0].layout);
+  if (in[0].layout && !from_blocked) return {};
   const int64_t side = call.attrs.i("blocksize");
   const bool depth_first = call.attrs.s("mode", "DCR") == "DCR";
   const int64_t block = channel_block();
   const int64_t channels = y[1];
   // A result of few channels would be mostly padding in blocks.
   const bool blocked = channels * 2 > block;
-  const int64_t from_blocks = (x[1] + block - 1) / block;
+  const int64_t from_block = from_blocked ? block : 1;
+  const int64_t from_blocks = (x[1] + from_block - 1) / from_block;
   const int64_t to_blocks = (channels + block - 1) / block;
   Prepared p;
   p.in = {in[0].layout};
@@ -39,18 +41,19 @@ std::optional<Prepared> prepare_depth_to_space(const OpCall& call, std::span<con
             for (int64_t c = 0; c < to_blocks * block; ++c) {
               const int64_t s = source(c, pixel);
               const float* read =
-                  from + ((n * from_blocks + s / block) * height + r / side) * width * block +
-                  s % block;
+                  from +
+                  ((n * from_blocks + s / from_block) * height + r / side) * width * from_block +
+                  s % from_block;
               if (blocked) {
                 float* write =
                     to +
                     (((n * to_blocks + c / block) * height * side + r) * width * side + k) * block +
                     c % block;
                 for (int64_t w = 0; w < width; ++w)
-                  write[w * side * block] = c < channels ? read[w * block] : 0.0F;
+                  write[w * side * block] = c < channels ? read[w * from_block] : 0.0F;
               } else if (c < channels) {
                 float* write = to + ((n * channels + c) * height * side + r) * width * side + k;
-                for (int64_t w = 0; w < width; ++w) write[w * side] = read[w * block];
+                for (int64_t w = 0; w < width; ++w) write[w * side] = read[w * from_block];
               }
             }
           }
