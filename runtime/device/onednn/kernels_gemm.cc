@@ -2,11 +2,23 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/device/onednn/vector.h"
 
 namespace hub::onednn {
 namespace {
+
+template <int i>
+using constant = std::integral_constant<int, i>;
+
+/// act(0), act(1), … with numbers that are constants: what they index stays in registers, which the
+/// compiler does not manage for every loop that it unrolls itself.
+template <int count, class Act>
+HUB_INLINE void times(Act act) {
+  [&]<int... i>(std::integer_sequence<int, i...>) HUB_INLINED { (act(constant<i>{}), ...); }
+  (std::make_integer_sequence<int, count>{});
+}
 
 /// A block of the result in registers: `rows` rows of `vectors` vectors of W numbers. For each
 /// number of a row of a one instruction spreads it over a vector; the compiler would load it first
@@ -19,33 +31,31 @@ HUB_INLINE void tile(int64_t k, const float* a, int64_t lda, const float* b, flo
   // A product waits for the one before it on the same sum: few rows get several sums.
   constexpr int chains = rows * vectors >= 8 ? 1 : 4;
   V sums[chains][rows][vectors];
-  for (int i = 0; i < rows; ++i)
-    for (int j = 0; j < vectors; ++j)
-      sums[0][i][j] = add ? *reinterpret_cast<const V*>(c + i * ldc + j * W) : V{};
-  for (int u = 1; u < chains; ++u)
-    for (int i = 0; i < rows; ++i)
-      for (int j = 0; j < vectors; ++j) sums[u][i][j] = V{};
-  const auto step = [&](int64_t p, V(&sum)[rows][vectors]) HUB_INLINED {
+  const auto each = [&](auto act) HUB_INLINED {
+    times<rows>([&](auto i)
+                    HUB_INLINED { times<vectors>([&](auto j) HUB_INLINED { act(i, j); }); });
+  };
+  each([&](auto i, auto j) HUB_INLINED {
+    sums[0][i][j] = add ? *reinterpret_cast<const V*>(c + i * ldc + j * W) : V{};
+    times<chains - 1>([&](auto u) HUB_INLINED { sums[u + 1][i][j] = V{}; });
+  });
+  const auto step = [&](int64_t p, auto u) HUB_INLINED {
     V row[vectors];
-    for (int j = 0; j < vectors; ++j)
+    times<vectors>([&](auto j) HUB_INLINED {
       row[j] = *reinterpret_cast<const V*>(b + p * (vectors * W) + j * W);
-#pragma GCC unroll 16
-    for (int i = 0; i < rows; ++i) {
+    });
+    times<rows>([&](auto i) HUB_INLINED {
       V x;
       if constexpr (W == 4)
         x = V{} + a[i * lda + p];
       else
         asm("vbroadcastss %1, %0" : "=v"(x) : "m"(a[i * lda + p]));
-#pragma GCC unroll 4
-      for (int j = 0; j < vectors; ++j) sum[i][j] += x * row[j];
-    }
+      times<vectors>([&](auto j) HUB_INLINED { sums[u][i][j] += x * row[j]; });
+    });
   };
   int64_t p = 0;
   if constexpr (chains > 1) {
-    for (; p + chains <= k; p += chains) {
-#pragma GCC unroll 4
-      for (int u = 0; u < chains; ++u) step(p + u, sums[u]);
-    }
+    for (; p + chains <= k; p += chains) times<chains>([&](auto u) HUB_INLINED { step(p + u, u); });
   }
   // The processor does not look ahead across pages.
   constexpr int64_t ahead = 24;
@@ -57,14 +67,12 @@ HUB_INLINE void tile(int64_t k, const float* a, int64_t lda, const float* b, flo
       next += vectors * W;
       due = pace;
     }
-    step(p, sums[0]);
+    step(p, constant<0>{});
   }
-  for (int i = 0; i < rows; ++i) {
-    for (int j = 0; j < vectors; ++j) {
-      for (int u = 1; u < chains; ++u) sums[0][i][j] += sums[u][i][j];
-      *reinterpret_cast<V*>(c + i * ldc + j * W) = sums[0][i][j];
-    }
-  }
+  each([&](auto i, auto j) HUB_INLINED {
+    times<chains - 1>([&](auto u) HUB_INLINED { sums[0][i][j] += sums[u + 1][i][j]; });
+    *reinterpret_cast<V*>(c + i * ldc + j * W) = sums[0][i][j];
+  });
 }
 
 template <int W, int vectors, int rows>
