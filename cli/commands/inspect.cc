@@ -78,7 +78,7 @@ extern const Command inspect_command{
     "inspect",
     "Shows inputs, outputs and operators of a module's networks or of a network file",
     "A bare name is a module; a file has a '/' or a '.' in it (./NAME). Files: ONNX, Paddle "
-    "programs.",
+    "programs, TensorFlow Lite.",
     {{"source", "text", "a module or a file", "", true},
      {"--program", "flag", "the whole program as text"},
      {"--json", "flag", "one JSON object a network"}},

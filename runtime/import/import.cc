@@ -24,7 +24,6 @@ const Magic known[] = {
     {0, std::string_view("{"),
      "it is JSON: if a PIR program of Paddle 3, export it again with FLAGS_enable_pir_api=0"},
     {0, std::string_view("\x89HDF"), "it is an HDF5 (Keras) file; convert it to ONNX"},
-    {4, std::string_view("TFL3"), "it is a TensorFlow Lite file; convert it to ONNX"},
     {0, std::string_view("GGUF"), "it is a GGUF file; convert it to ONNX or safetensors"},
     {0, std::string_view("\x93NUMPY"), "it is an array of NumPy, not a network"},
 };
@@ -83,12 +82,14 @@ Program import_file(const std::string& path) {
   for (const Magic& magic : known)
     if (text.size() >= magic.at && text.substr(magic.at).starts_with(magic.bytes))
       fail(Code::unsupported, path, ": ", magic.advice);
+  if (text.size() > 8 && text.substr(4).starts_with("TFL3"))
+    return within(path, [&] { return import_tflite(file); });
   // An ONNX file begins with its IR version (field 1, a number), a Paddle program with a block
   // (field 1, a message).
   if (name.str().ends_with(".onnx") || text.starts_with('\x08')) return import_onnx(files, name);
   if (name.str().ends_with(".pdmodel") || text.starts_with('\x0a'))
     return import_paddle(files, name, params_of(files, name.str()));
-  fail(Code::refused, path, " is neither an ONNX model nor a Paddle program");
+  fail(Code::refused, path, " is no ONNX model, no Paddle program and no TensorFlow Lite model");
 }
 
 }  // namespace hub

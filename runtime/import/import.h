@@ -21,6 +21,9 @@ Program import_onnx(const Files& files, const RelPath& path);
 /// combined file.
 Program import_paddle(const Files& files, const RelPath& program, const std::string& params);
 
+/// A TensorFlow Lite model; pictures are [N, H, W, C] as in the file.
+Program import_tflite(const MappedFile& file);
+
 /// By what the file is (magic bytes and names), for `hub infer FILE` and `hub inspect FILE`.
 Program import_file(const std::string& path);
 

@@ -4,6 +4,7 @@
 
 #include "runtime/ops/grad.h"
 #include "runtime/ops/rules.h"
+#include "runtime/ops/tflite_import.h"
 
 namespace hub {
 namespace {
@@ -48,6 +49,15 @@ void paddle_transpose(ImportNode& n) {
   n.out("Out", apply("transpose", {n.need("X")}, {{"perm", n.attrs.ints("axis")}}));
 }
 
+/// Its own rules, and those of TensorFlow Lite, where most operators need one.
+std::vector<Import> imports() {
+  std::vector<Import> all = {{"onnx:Transpose", onnx_same<"transpose">},
+                             {"paddle:transpose", paddle_transpose},
+                             {"paddle:transpose2", paddle_transpose}};
+  all.insert(all.end(), tflite_imports().begin(), tflite_imports().end());
+  return all;
+}
+
 }  // namespace
 
 extern const OpDef transpose_op = {
@@ -56,9 +66,7 @@ extern const OpDef transpose_op = {
     .forward = forward_transpose,
     .grad = grad_transpose,
     .strings = true,
-    .imports = {{"onnx:Transpose", onnx_same<"transpose">},
-                {"paddle:transpose", paddle_transpose},
-                {"paddle:transpose2", paddle_transpose}},
+    .imports = imports(),
 };
 
 }  // namespace hub

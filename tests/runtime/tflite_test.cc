@@ -1,0 +1,64 @@
+// TensorFlow Lite: tests/data/tflite/make.py made the file, LiteRT the answers.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "runtime/import/import.h"
+#include "runtime/runtime.h"
+#include "tests/runtime/plain_run.h"
+
+namespace hub {
+namespace {
+
+std::string data(const std::string& name) {
+  return std::string(HUB_SOURCE_DIR "/tests/data/tflite/") + name;
+}
+
+}  // namespace
+
+TEST_CASE("operators of TensorFlow Lite give LiteRT's numbers") {
+  const Program program = import_file(data("operators.tflite"));
+  const Tensor x = read_npy(MappedFile::open(data("x.npy")));
+  const Tensor answers = read_npy(MappedFile::open(data("answers.npy")));
+  REQUIRE(program.outputs.size() == 29);
+  for (const char* device : {"reference", "cpu"}) {
+    const auto found = Session(program, {.device = device}).run({x});
+    int64_t at = 0;
+    for (size_t i = 0; i < found.size(); ++i) {
+      CAPTURE(device, program[program.outputs[i]].name);
+      REQUIRE(at + found[i].numel() <= answers.numel());
+      const Tensor wanted(DType::f32, found[i].shape(), answers.owner(),
+                          answers.data<float>() + at);
+      CHECK(difference(found[i], wanted) < 1e-5);
+      at += found[i].numel();
+    }
+    CHECK(at == answers.numel());
+  }
+}
+
+TEST_CASE("a damaged TensorFlow Lite file is refused or means something else, and that is all") {
+  const std::string whole = read_file(data("operators.tflite"));
+  const Tensor x = read_npy(MappedFile::open(data("x.npy")));
+  size_t refused = 0, runs = 0;
+  const auto attempt = [&](std::string bytes) {
+    try {
+      const Program program = import_tflite(MappedFile::of(std::move(bytes)));
+      if (runs++ % 8 == 0) Session(program, {.device = "reference"}).run({x});
+    } catch (const Error&) {
+      ++refused;
+    }
+  };
+  for (size_t length = 0; length < whole.size(); length += 37) attempt(whole.substr(0, length));
+  std::mt19937 random(3);
+  for (int i = 0; i < 3000; ++i) {
+    std::string bytes = whole;
+    for (int k = 0; k < 1 + i % 3; ++k)
+      bytes[random() % bytes.size()] = static_cast<char>(i % 2 == 0 ? random() : random() % 4);
+    attempt(std::move(bytes));
+  }
+  CHECK(refused > 500);
+  CHECK(runs > 500);
+}
+
+}  // namespace hub
