@@ -312,7 +312,6 @@ TEST_CASE("import: files and folders are told by what they are") {
       {"w.safetensors", std::string("\x02\0\0\0\0\0\0\0{\"", 10), Code::unsupported, "safetensors"},
       {"w.onnx", data_file("tiny.pt"), Code::unsupported, "checkpoint"},
       {"w.bin", data_file("tiny.pth"), Code::unsupported, "checkpoint"},
-      {"w.tflite", std::string("\x1c\0\0\0TFL3", 8), Code::unsupported, "TensorFlow Lite"},
       {"w.txt", "words", Code::refused, "neither"},
       {"empty.onnx", "", Code::refused, "no IR version"},
   };
