@@ -8,14 +8,37 @@ namespace hub {
 
 Blocks::Blocks(std::string device) : device_(std::move(device)) {}
 Blocks::~Blocks() = default;
-Blocks::Blocks(Blocks&&) noexcept = default;
 
 std::vector<Tensor> Blocks::run(const BlockPtr& block, const std::vector<Tensor>& inputs) {
+  return session_of(block).run(inputs);
+}
+
+namespace {
+
+/// The session of a block for all plans, whose weights are there once. Whoever has a session has
+/// its block too, so an address that is found here is still that block's.
+std::shared_ptr<Session> shared_session(const Program& block, const std::string& device) {
+  static std::mutex mutex;
+  static std::map<std::pair<const Program*, std::string>, std::weak_ptr<Session>> known;
+  const std::lock_guard lock(mutex);
+  std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
+  auto& entry = known[{&block, device}];
+  std::shared_ptr<Session> session = entry.lock();
+  if (!session) {
+    session = std::make_shared<Session>(
+        block, SessionOptions{.device = device, .pack_file = {}, .states = {}});
+    entry = session;
+  }
+  return session;
+}
+
+}  // namespace
+
+Session& Blocks::session_of(const BlockPtr& block) {
+  const std::lock_guard lock(mutex_);
   auto& session = sessions_[block];
-  if (!session)
-    session = std::make_unique<Session>(
-        *block, SessionOptions{.device = device_, .pack_file = {}, .states = {}});
-  return session->run(inputs);
+  if (!session) session = shared_session(*block, device_);
+  return *session;
 }
 
 RunBlock Blocks::runner() {

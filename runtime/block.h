@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -13,18 +14,20 @@ namespace hub {
 
 class Session;
 
-/// Runs blocks on a device, each through a session of its own that is kept.
+/// Runs blocks on a device, each through a session that is kept: the same one wherever the
+/// block is in use. Any threads may run at once.
 class Blocks {
  public:
   explicit Blocks(std::string device);
   ~Blocks();
-  Blocks(Blocks&&) noexcept;
   std::vector<Tensor> run(const BlockPtr& block, const std::vector<Tensor>& inputs);
   RunBlock runner();
 
  private:
+  Session& session_of(const BlockPtr& block);
   std::string device_;
-  std::map<BlockPtr, std::unique_ptr<Session>> sessions_;
+  std::mutex mutex_;
+  std::map<BlockPtr, std::shared_ptr<Session>> sessions_;
 };
 
 /// Runs a block call by call with the reference kernels.

@@ -21,16 +21,24 @@ struct Account {
   size_t total = 0;
 };
 
-thread_local std::shared_ptr<Account> account;
+/// Of the outermost budget of this thread.
+struct Limits {
+  size_t live = 0, total = 0;
+  bool set = false;
+};
+thread_local Limits limits;
+thread_local std::shared_ptr<Account> account;  ///< opened by the first tensor
 
 }  // namespace
 
-Budget::Budget(size_t live, size_t total) : outermost_(!account) {
-  if (outermost_) account = std::make_shared<Account>(live, total);
+Budget::Budget(size_t live, size_t total) : outermost_(!limits.set) {
+  if (outermost_) limits = {live, total, true};
 }
 
 Budget::~Budget() {
-  if (outermost_) account.reset();
+  if (!outermost_) return;
+  limits = {};
+  account.reset();
 }
 
 size_t physical_memory() {
@@ -40,12 +48,14 @@ size_t physical_memory() {
 }
 
 size_t memory_left() {
-  if (!account) return physical_memory();
+  if (!limits.set) return physical_memory();
+  if (!account) return std::min(limits.live, limits.total);
   return std::min(account->most_live - account->live, account->most_total - account->total);
 }
 
 std::shared_ptr<void> charge_memory(size_t bytes) {
-  if (!account) return nullptr;
+  if (!limits.set) return nullptr;
+  if (!account) account = std::make_shared<Account>(limits.live, limits.total);
   if (bytes > SIZE_MAX - overhead || bytes + overhead > memory_left())
     fail(Code::refused, bytes, " bytes are wanted where ", memory_left(), " are left of the ",
          std::min(account->most_live, account->most_total), " that this run may take");

@@ -17,6 +17,7 @@ namespace hub {
 // ---- packed constants ----
 
 const void* Packs::get(Device& device, const Tensor& constant, const LayoutPtr& layout) {
+  const std::lock_guard lock(mutex_);  // also while it packs: who asks for the same one waits
   auto [from, to] = packed_.equal_range(constant.raw());
   const Packed* on_disk = nullptr;
   for (auto it = from; it != to; ++it) {
@@ -38,11 +39,13 @@ const void* Packs::get(Device& device, const Tensor& constant, const LayoutPtr& 
 }
 
 void Packs::adopt(const Tensor& constant, LayoutPtr layout, std::shared_ptr<const void> owner) {
+  const std::lock_guard lock(mutex_);
   packed_.emplace(constant.raw(),
                   Packed{std::move(layout), constant, std::move(owner), constant.raw()});
 }
 
 std::vector<const Packs::Packed*> Packs::of(const Tensor& constant) const {
+  const std::lock_guard lock(mutex_);
   std::vector<const Packed*> all;
   auto [from, to] = packed_.equal_range(constant.raw());
   for (auto it = from; it != to; ++it) all.push_back(&it->second);
@@ -50,6 +53,7 @@ std::vector<const Packs::Packed*> Packs::of(const Tensor& constant) const {
 }
 
 size_t Packs::bytes() const {
+  const std::lock_guard lock(mutex_);
   size_t sum = 0;
   for (const auto& [constant, p] : packed_)
     sum += p.layout ? layout_bytes(p.layout, p.source.spec()) : 0;
@@ -68,7 +72,9 @@ struct Slot {
   LayoutPtr layout;
   const void* fixed = nullptr;  ///< constants and states: where they are
   bool state = false;
-  int root = -1;  ///< the slot whose memory it is, when it is an alias
+  int root = -1;      ///< the slot whose memory it is, when it is an alias
+  size_t offset = 0;  ///< in the memory of `root`
+  bool held = false;  ///< a part of it is read for itself: not to be overwritten
   int first = forever, last = -1;
   size_t bytes = 0;
 };
@@ -112,6 +118,7 @@ class Builder {
   std::vector<Slot> slots;
   std::vector<Pending> steps;
   std::vector<int> outputs;
+  std::vector<std::vector<Inside>> joins;  ///< of each concatenation, with slots for boxes
   std::vector<int> next;  ///< of each state: the slot of what it becomes, -1: it stays
 
   int input(ValueId id) const { return home_[static_cast<size_t>(id)]; }
@@ -194,6 +201,13 @@ class Builder {
       home_[static_cast<size_t>(op.out[i])] = s;
       step.out.push_back(s);
     }
+    for (size_t k = 0; k < step.prepared.parts.size(); ++k) {
+      if (step.out[k] < 0) continue;
+      slots[static_cast<size_t>(step.out[k])].root = step.in[0];
+      slots[static_cast<size_t>(step.out[k])].offset = step.prepared.parts[k];
+    }
+    if (!step.prepared.parts.empty()) return;
+    if (!step.prepared.joined.empty()) join(op, step, index, uses);
     if (step.prepared.alias >= 0) {
       slots[static_cast<size_t>(step.out[0])].root =
           step.in[static_cast<size_t>(step.prepared.alias)];
@@ -210,7 +224,7 @@ class Builder {
         continue;
       }
       const bool dies = uses.only_reader(id) == index && !p_[id].constant;
-      if (dies && from.root < 0 && from.fixed == nullptr &&
+      if (dies && from.root < 0 && !from.held && from.fixed == nullptr &&
           from.bytes == slots[static_cast<size_t>(step.out[k])].bytes && copies_[id].size() <= 1) {
         slots[static_cast<size_t>(step.out[k])].root = source;
       }
@@ -219,6 +233,22 @@ class Builder {
       step.scratch = add({DType::u8, {static_cast<int64_t>(step.prepared.scratch)}}, nullptr);
     }
     steps.push_back(std::move(step));
+  }
+
+  /// The inputs of a concatenation may be written where they will lie in its output.
+  void join(const OpCall& op, const Pending& step, int index, const Uses& uses) {
+    Slot& whole = slots[static_cast<size_t>(step.out[0])];
+    auto& wishes = joins.emplace_back();
+    for (size_t i = 0; i < step.in.size(); ++i) {
+      // Of a result that was made in place, or is only seen differently, the memory is another's.
+      const int at = root(step.in[i]);
+      const Slot& part = slots[static_cast<size_t>(at)];
+      if (part.fixed != nullptr || part.bytes != slots[static_cast<size_t>(step.in[i])].bytes)
+        continue;
+      wishes.push_back({at, step.out[0], step.prepared.joined[i]});
+      whole.held =
+          whole.held || part.held || at != step.in[i] || uses.only_reader(op.in[i]) != index;
+    }
   }
 
   /// What a state becomes is written over it where its step is the last to read the state.
@@ -293,6 +323,14 @@ Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& devic
     box_of[i] = static_cast<int>(boxes.size());
     boxes.push_back({s.first, s.last, s.bytes, 0});
   }
+  for (auto& wishes : b.joins) {
+    std::erase_if(wishes, [&](const Inside& w) { return box_of[static_cast<size_t>(w.part)] < 0; });
+    for (Inside& w : wishes) {
+      w.part = box_of[static_cast<size_t>(w.part)];
+      w.whole = box_of[static_cast<size_t>(w.whole)];
+    }
+    nest_boxes(boxes, wishes);
+  }
   size_ = place_boxes(boxes);
   if (!arena) arena = reserve();
   size_t kept = 0;
@@ -309,8 +347,11 @@ Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& devic
     if (slot < 0) return nullptr;
     const int root = b.root(slot);
     const Slot& s = b.slots[static_cast<size_t>(root)];
-    if (s.fixed != nullptr) return const_cast<void*>(s.fixed);
-    return base + boxes[static_cast<size_t>(box_of[static_cast<size_t>(root)])].offset;
+    size_t offset = 0;  // in the memory of the root
+    for (int part = slot; part != root; part = b.slots[static_cast<size_t>(part)].root)
+      offset += b.slots[static_cast<size_t>(part)].offset;
+    if (s.fixed != nullptr) return static_cast<std::byte*>(const_cast<void*>(s.fixed)) + offset;
+    return base + boxes[static_cast<size_t>(box_of[static_cast<size_t>(root)])].offset + offset;
   };
   for (Pending& step : b.steps) {
     Entry entry;
@@ -325,6 +366,11 @@ Plan::Plan(const Program& program, const std::vector<Spec>& specs, Device& devic
       for (int slot : step.in) places.in.push_back(place(slot));
       for (int slot : step.out) places.out.push_back(place(slot));
       places.scratch = place(step.scratch);
+      const auto& joined = step.prepared.joined;
+      bool there = !joined.empty();
+      for (size_t i = 0; i < joined.size(); ++i)
+        there = there && places.in[i] == static_cast<std::byte*>(places.out[0]) + joined[i];
+      if (there) continue;
       entry.run = step.prepared.bind(places);
     }
     steps_.push_back(std::move(entry));
@@ -357,16 +403,17 @@ void Plan::load(const std::vector<Tensor>& inputs) {
   }
 }
 
-std::vector<Tensor> Plan::run(const std::vector<Tensor>& inputs) {
+void Plan::run(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
   load(inputs);
   for (const Entry& s : steps_) s.run();
-  std::vector<Tensor> out;
-  for (const Port& port : outputs_) {
-    Tensor t(port.spec.dtype, port.spec.shape);
+  outputs.resize(outputs_.size());
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const Port& port = outputs_[i];
+    Tensor& t = outputs[i];
+    const bool ours = t.owner().use_count() <= 1;  // else somebody keeps an earlier result
+    if (!ours || t.spec() != port.spec) t = Tensor(port.spec.dtype, port.spec.shape);
     std::memcpy(t.raw(), port.place, t.bytes());
-    out.push_back(std::move(t));
   }
-  return out;
 }
 
 std::vector<StepTime> Plan::profile(const std::vector<Tensor>& inputs, int runs) {

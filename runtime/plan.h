@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@
 
 namespace hub {
 
-/// Constants in the layouts that kernels want: packed once, shared by all plans of a session.
+/// Constants in the layouts that kernels want: packed once, shared by all plans of a session. Any
+/// threads may ask at once.
 class Packs {
  public:
   struct Packed {
@@ -34,19 +36,21 @@ class Packs {
   size_t bytes() const;  ///< of what lies in layouts of kernels
 
  private:
-  std::multimap<const void*, Packed> packed_;
+  mutable std::mutex mutex_;
+  std::multimap<const void*, Packed> packed_;  ///< grows only: what was given stays there
 };
 
 class Plan {
  public:
   /// `program` is specialised already; its constants are shared. Throws Code::refused when the
   /// arena would pass the machine's memory.
-  /// Plans of one session never run at the same time: they lie in one memory. `states` holds the
-  /// numbers of program.states, in order, where the plan reads and writes them.
+  /// Plans that are given one arena never run at the same time: they lie in one memory. `states`
+  /// holds the numbers of program.states, in order, where the plan reads and writes them.
   Plan(const Program& program, const std::vector<Spec>& specs, Device& device, Packs& packs,
        const std::vector<Tensor>& states, std::shared_ptr<void>& arena);
 
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs);
+  /// As Session::run.
+  void run(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
   const ArenaSize& memory() const { return size_; }
   /// The times of each step in `runs` runs on these inputs.
   std::vector<StepTime> profile(const std::vector<Tensor>& inputs, int runs);

@@ -3,7 +3,9 @@
 #include <immintrin.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <list>
 #include <mutex>
@@ -50,23 +52,85 @@ class FlushDenormals {
   unsigned before_;
 };
 
+/// Memory for one run at a time, and the plans that lie in it.
+struct Seat {
+  struct Kept {
+    std::vector<Spec> inputs;
+    int team;                    ///< threads that its kernels have room for
+    std::unique_ptr<Plan> plan;  ///< null: shapes depend on numbers, run in stages
+  };
+  std::shared_ptr<void> arena;
+  std::list<Kept> plans;  ///< latest first
+  bool busy = false;
+
+  /// The plan for such inputs and the team of this thread, which is the latest from now on; or
+  /// null.
+  Kept* find(const std::vector<Tensor>& inputs) {
+    const auto fits = [&](const Kept& k) {
+      const auto same = [](const Spec& spec, const Tensor& t) { return spec == t.spec(); };
+      return k.team == threads() && std::ranges::equal(k.inputs, inputs, same);
+    };
+    const auto it = std::ranges::find_if(plans, fits);
+    if (it == plans.end()) return nullptr;
+    plans.splice(plans.begin(), plans, it);
+    return &plans.front();
+  }
+};
+
 }  // namespace
 
 struct Session::Impl {
   Program program;
-  std::string device_name;
-  std::string pack_file;
   Device* device = nullptr;
   Packs packs;
-  std::shared_ptr<void> arena;
-  std::vector<Tensor> states;    ///< of program.states, in order
-  std::optional<Stages> stages;  ///< of a program whose shapes depend on numbers
-  std::mutex mutex;
-  struct Kept {
-    std::vector<Spec> inputs;
-    std::unique_ptr<Plan> plan;  ///< null: shapes depend on numbers, run in stages
+  std::vector<Tensor> states;  ///< of program.states, in order
+  mutable std::mutex mutex;    ///< over all below; a busy seat is its taker's
+  std::condition_variable freed;
+  std::list<Seat> seats;
+  std::string pack_file;           ///< to be written with the first plan
+  std::unique_ptr<Stages> stages;  ///< of a program whose shapes depend on numbers
+  Memory latest;
+
+  size_t most_seats() const {
+    const auto changes = [](const State& s) { return s.next != absent; };
+    if (std::ranges::any_of(program.states, changes)) return 1;
+    return static_cast<size_t>(omp_get_num_procs());
+  }
+
+  /// A seat, for as long as this lives; best one with a plan for such inputs.
+  class Turn {
+   public:
+    Turn(Impl& impl, const std::vector<Tensor>& inputs) : impl_(impl) {
+      std::unique_lock lock(impl_.mutex);
+      impl_.freed.wait(lock, [&] { return (seat_ = impl_.idle_seat(inputs)) != nullptr; });
+      seat_->busy = true;
+    }
+    ~Turn() {
+      {
+        const std::lock_guard lock(impl_.mutex);
+        seat_->busy = false;
+      }
+      impl_.freed.notify_one();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    Seat& seat() const { return *seat_; }
+
+   private:
+    Impl& impl_;
+    Seat* seat_ = nullptr;
   };
-  std::list<Kept> plans;  ///< latest first
+
+  Seat* idle_seat(const std::vector<Tensor>& inputs) {
+    Seat* idle = nullptr;
+    for (Seat& s : seats) {
+      if (s.busy) continue;
+      if (s.find(inputs) != nullptr) return &s;
+      if (idle == nullptr) idle = &s;
+    }
+    if (idle == nullptr && seats.size() < most_seats()) idle = &seats.emplace_back();
+    return idle;
+  }
 
   void check(const std::vector<Tensor>& inputs) const {
     if (inputs.size() != program.inputs.size()) {
@@ -90,29 +154,42 @@ struct Session::Impl {
     }
   }
 
-  Kept& plan_for(const std::vector<Tensor>& inputs) {
-    std::vector<Spec> specs;
-    for (const Tensor& t : inputs) specs.push_back(t.spec());
-    for (auto it = plans.begin(); it != plans.end(); ++it) {
-      if (it->inputs == specs) {
-        plans.splice(plans.begin(), plans, it);
-        return plans.front();
-      }
+  const Seat::Kept& plan_for(Seat& seat, const std::vector<Tensor>& inputs) {
+    Seat::Kept* found = seat.find(inputs);
+    if (found == nullptr) found = &make_plan(seat, inputs);
+    const std::lock_guard lock(mutex);
+    latest = {};
+    if (found->plan) {
+      const ArenaSize& size = found->plan->memory();
+      latest = {.arena = size.arena, .live = size.live, .sum = size.sum};
     }
+    return *found;
+  }
+
+  Seat::Kept& make_plan(Seat& seat, const std::vector<Tensor>& inputs) {
     calm_team();
-    Kept kept{specs, nullptr};
+    Seat::Kept kept{{}, threads(), nullptr};
+    for (const Tensor& t : inputs) kept.inputs.push_back(t.spec());
     Program special = program;
     std::vector<Spec> all;
-    if (specialize(special, specs, all)) {
-      kept.plan = std::make_unique<Plan>(special, all, *device, packs, states, arena);
+    if (specialize(special, kept.inputs, all)) {
+      kept.plan = std::make_unique<Plan>(special, all, *device, packs, states, seat.arena);
     }
-    plans.push_front(std::move(kept));
-    if (plans.size() > max_plans) plans.pop_back();
-    if (!pack_file.empty()) {
-      save_pack(pack_file, program, *device, packs);
-      pack_file.clear();
+    seat.plans.push_front(std::move(kept));
+    if (seat.plans.size() > max_plans) seat.plans.pop_back();
+    std::string file;
+    {
+      const std::lock_guard lock(mutex);
+      file.swap(pack_file);
     }
-    return plans.front();
+    if (!file.empty()) save_pack(file, program, *device, packs);
+    return seat.plans.front();
+  }
+
+  Stages& in_stages() {
+    const std::lock_guard lock(mutex);
+    if (!stages) stages = std::make_unique<Stages>(program, std::string(device->name()));
+    return *stages;
   }
 
   /// Shapes are inferred from the numbers as they come.
@@ -127,8 +204,7 @@ struct Session::Impl {
     for (size_t i = 0; i < states.size(); ++i) {
       values[static_cast<size_t>(program.states[i].value)] = states[i];
     }
-    if (!stages) stages.emplace(program, std::string(device->name()));
-    stages->run(values);
+    in_stages().run(values);
     std::vector<Tensor> out;
     for (ValueId id : program.outputs) out.push_back(values[static_cast<size_t>(id)]);
     for (size_t i = 0; i < states.size(); ++i) {
@@ -184,19 +260,30 @@ size_t Session::input_index(std::string_view name) const {
 }
 
 std::vector<Tensor> Session::run(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> outputs;
+  run(inputs, outputs);
+  return outputs;
+}
+
+void Session::run(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
   impl_->check(inputs);
-  const std::lock_guard lock(impl_->mutex);
-  return in_memory([&] {
-    const auto& kept = impl_->plan_for(inputs);
+  const Impl::Turn turn(*impl_, inputs);
+  in_memory([&] {
+    const auto& kept = impl_->plan_for(turn.seat(), inputs);
     const FlushDenormals flush;
-    return kept.plan ? kept.plan->run(inputs) : impl_->run_in_stages(inputs);
+    if (kept.plan)
+      kept.plan->run(inputs, outputs);
+    else
+      outputs = impl_->run_in_stages(inputs);
   });
 }
 
 Session::Memory Session::memory() const {
-  if (impl_->plans.empty() || !impl_->plans.front().plan) return {};
-  const ArenaSize& s = impl_->plans.front().plan->memory();
-  return {s.arena, s.live, s.sum};
+  const std::lock_guard lock(impl_->mutex);
+  Memory m = impl_->latest;
+  m.arenas = impl_->seats.size();
+  m.packed = impl_->packs.bytes();
+  return m;
 }
 
 Profile Session::profile(const std::vector<Tensor>& inputs, int runs) {
@@ -208,8 +295,8 @@ Profile Session::profile(const std::vector<Tensor>& inputs, int runs) {
     run(inputs);
     profile.runs.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   }
-  const std::lock_guard lock(impl_->mutex);
-  const auto& kept = impl_->plan_for(inputs);
+  const Impl::Turn turn(*impl_, inputs);
+  const auto& kept = impl_->plan_for(turn.seat(), inputs);
   const FlushDenormals flush;
   profile.stages = !kept.plan;
   if (kept.plan) profile.steps = kept.plan->profile(inputs, runs);
@@ -219,8 +306,5 @@ Profile Session::profile(const std::vector<Tensor>& inputs, int runs) {
   profile.peak = peak_flops();
   return profile;
 }
-
-void set_threads(int threads) { omp_set_num_threads(threads > 0 ? threads : omp_get_num_procs()); }
-int threads() { return omp_get_max_threads(); }
 
 }  // namespace hub

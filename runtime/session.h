@@ -43,12 +43,22 @@ class Session {
   /// One tensor an input, checked against what is declared (Code::usage names input, found and
   /// wanted). Any size where the declaration has -1: a plan is made for each new set of shapes, and
   /// the latest few are kept.
+  /// Any threads may run at once: a run that finds the memory of the others taken gets memory and
+  /// plans of its own, while program and packed weights are there once. Each of these threads works
+  /// with a team of threads() threads. More runs than there are processors wait for one another, as
+  /// do all runs of a program whose states change.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs);
+  /// The same into `outputs`, which are written over where type and shape fit and nobody else holds
+  /// their memory, and made anew elsewhere. Once there is a plan and the outputs fit, nothing is
+  /// allocated, but by oneDNN and by reference implementations.
+  void run(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
 
-  /// Bytes of the arena of the latest plan, and the lower bound: the most that is alive at one
-  /// time.
   struct Memory {
+    /// Bytes of the arena of the latest plan, the lower bound (the most that is alive at one time),
+    /// and of all values.
     size_t arena = 0, live = 0, sum = 0;
+    size_t arenas = 0;  ///< as many as runs were under way at one time
+    size_t packed = 0;  ///< bytes of weights in the layouts of kernels
   };
   Memory memory() const;
   /// Times of `runs` whole runs on these inputs, then of each step in as many more.
@@ -60,7 +70,8 @@ class Session {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The number of threads of the one team; 0: as many as there are processors.
+/// The number of threads of the team that works for one run, whichever thread asks for it; 0: as
+/// many as there are processors.
 void set_threads(int threads);
 int threads();
 

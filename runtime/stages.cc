@@ -23,7 +23,6 @@ bool has_inputs(const OpCall& call, const std::vector<char>& there) {
 Stages::Stages(const Program& program, std::string device)
     : p_(program), device_(std::move(device)), blocks_(device_) {}
 Stages::~Stages() = default;
-Stages::Stages(Stages&&) noexcept = default;
 
 void Stages::run(std::vector<Tensor>& values) {
   std::vector<char> there(values.size());
@@ -38,7 +37,8 @@ void Stages::run(std::vector<Tensor>& values) {
   };
   const RunBlock run_block = blocks_.runner();
   for (size_t index = 0; left > 0; ++index) {
-    const Stage& stage = next(index, done, there, values);
+    const std::shared_ptr<const Stage> held = next(index, done, there, values);
+    const Stage& stage = *held;
     if (stage.session) {
       std::vector<Tensor> in;
       for (ValueId id : stage.in) in.push_back(values[static_cast<size_t>(id)]);
@@ -54,9 +54,10 @@ void Stages::run(std::vector<Tensor>& values) {
   }
 }
 
-const Stages::Stage& Stages::next(size_t index, const std::vector<char>& done,
-                                  const std::vector<char>& there,
-                                  const std::vector<Tensor>& values) {
+std::shared_ptr<const Stages::Stage> Stages::next(size_t index, const std::vector<char>& done,
+                                                  const std::vector<char>& there,
+                                                  const std::vector<Tensor>& values) {
+  const std::lock_guard lock(mutex_);
   if (index >= stages_.size()) stages_.resize(index + 1);
   auto& kept = stages_[index];
   const auto fits = [&](const Stage& s) {
@@ -67,11 +68,11 @@ const Stages::Stage& Stages::next(size_t index, const std::vector<char>& done,
     return true;
   };
   for (auto it = kept.begin(); it != kept.end(); ++it) {
-    if (!fits(*it)) continue;
+    if (!fits(**it)) continue;
     kept.splice(kept.begin(), kept, it);
     return kept.front();
   }
-  kept.push_front(make(done, there, values));
+  kept.push_front(std::make_shared<Stage>(make(done, there, values)));
   if (kept.size() > most_kept) kept.pop_back();
   return kept.front();
 }

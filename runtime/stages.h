@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,9 @@ class Stages {
   /// `program` outlives this.
   Stages(const Program& program, std::string device);
   ~Stages();
-  Stages(Stages&&) noexcept;
 
   /// `values` holds the program's inputs, constants and states, and gets its outputs and what its
-  /// states become.
+  /// states become. Any threads may run at once.
   void run(std::vector<Tensor>& values);
 
  private:
@@ -36,8 +36,9 @@ class Stages {
     std::vector<ValueId> in, out;      ///< of the session
     std::shared_ptr<Session> session;  ///< null: nothing is worth a plan; `single` has all
   };
-  const Stage& next(size_t index, const std::vector<char>& done, const std::vector<char>& there,
-                    const std::vector<Tensor>& values);
+  std::shared_ptr<const Stage> next(size_t index, const std::vector<char>& done,
+                                    const std::vector<char>& there,
+                                    const std::vector<Tensor>& values);
   Stage make(const std::vector<char>& done, const std::vector<char>& there,
              const std::vector<Tensor>& values);
   void add_session(Stage& stage, const std::vector<char>& done);
@@ -45,7 +46,9 @@ class Stages {
   const Program& p_;
   std::string device_;
   Blocks blocks_;
-  std::vector<std::list<Stage>> stages_;  ///< of each step of a run, latest first
+  std::mutex mutex_;  ///< over all below
+  std::vector<std::list<std::shared_ptr<const Stage>>>
+      stages_;  ///< of each step of a run, latest first
   std::map<std::vector<size_t>, std::shared_ptr<Session>> sessions_;  ///< by the calls in them
 };
 

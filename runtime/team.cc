@@ -2,11 +2,20 @@
 
 #include <omp.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
+#include "runtime/session.h"
+
 namespace hub {
+namespace {
+
+/// OpenMP keeps it for each thread apart. 0: nobody has said.
+std::atomic<int> team_size = 0;
+
+}  // namespace
 
 void calm_team() {
   // libgomp lets a thread that waits spin some 300,000 rounds, which takes the processor from the
@@ -26,6 +35,21 @@ void calm_team() {
       for (;;) never.wait(lock);
     }).detach();
   });
+}
+
+void join_team() {
+  const int size = team_size;
+  if (size != 0 && size != omp_get_max_threads()) omp_set_num_threads(size);
+}
+
+void set_threads(int threads) {
+  team_size = threads > 0 ? threads : omp_get_num_procs();
+  join_team();
+}
+
+int threads() {
+  join_team();
+  return omp_get_max_threads();
 }
 
 }  // namespace hub

@@ -7,4 +7,7 @@ namespace hub {
 /// call.
 void calm_team();
 
+/// Makes the team of this thread as large as set_threads() said to any thread.
+void join_team();
+
 }  // namespace hub

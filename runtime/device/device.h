@@ -44,13 +44,17 @@ using Step = std::function<void()>;
 /// place.
 struct Prepared {
   std::vector<LayoutPtr> in,
-      out;                    ///< the layout of each operand; the plan puts reorders in between
-  size_t scratch = 0;         ///< bytes of private memory while it runs
-  int alias = -1;             ///< output 0 is input `alias` seen differently: nothing runs
-  std::vector<int> in_place;  ///< output k may take the memory of input in_place[k] when nobody
-                              ///< reads that later; -1: it may not
-  std::string how;            ///< the implementation, for profiles
-  std::string why;            ///< why it is no better one, where there might be one
+      out;                     ///< the layout of each operand; the plan puts reorders in between
+  size_t scratch = 0;          ///< bytes of private memory while it runs
+  int alias = -1;              ///< output 0 is input `alias` seen differently: nothing runs
+  std::vector<size_t> joined;  ///< where in output 0 each input is copied to, in bytes, if that is
+                               ///< all that runs: one that lies there already is left alone
+  std::vector<size_t> parts;   ///< where in input 0 each output is copied from: nothing runs when
+                               ///< they are the memory there
+  std::vector<int> in_place;   ///< output k may take the memory of input in_place[k] when nobody
+                               ///< reads that later; -1: it may not
+  std::string how;             ///< the implementation, for profiles
+  std::string why;             ///< why it is no better one, where there might be one
   std::function<Step(const Places&)> bind;
 };
 

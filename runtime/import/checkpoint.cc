@@ -120,7 +120,7 @@ NamedTensors collect(const PyValue& value, Storages storages) {
   const auto* top = std::get_if<PyDict*>(&value);
   if (!top) fail(Code::refused, "it holds no dictionary; a state_dict is wanted");
   const PyDict* dict = *top;
-  for (std::string_view key : {"state_dict", "model"})
+  for (std::string_view key : {"state_dict", "model", "model_state"})
     if (const PyDict* inner = entry_dict(**top, key)) {
       dict = inner;
       break;

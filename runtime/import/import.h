@@ -30,9 +30,9 @@ Program import_file(const std::string& path);
 /// Tensors view the mapped file. Same verdict as the reference implementation on every file.
 NamedTensors read_safetensors(const MappedFile& file);
 
-/// A PyTorch checkpoint, zip or legacy container: a state_dict, or one below "state_dict" /
-/// "model". A restricted reader: dictionaries, lists, numbers, strings and tensors; any other
-/// opcode or global is refused by name.
+/// A PyTorch checkpoint, zip or legacy container: a state_dict, or one below "state_dict", "model"
+/// / "model_state". A restricted reader: dictionaries, lists, numbers, strings and tensors; any
+/// other opcode or global is refused by name.
 NamedTensors read_checkpoint(const MappedFile& file);
 
 /// NumPy .npy files: little-endian C order, and Fortran order on reading.

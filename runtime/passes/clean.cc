@@ -161,10 +161,13 @@ void fold_constants(Program& program, std::string_view except) {
 }
 
 void optimize(Program& program) {
+  push_transposes(program, nullptr);
   form_quantized(program);
   fold_constants(program);
   remove_dead(program);
   share_calls(program);
+  nest_concats(program);
+  push_transposes(program, nullptr);
   fold_affine(program);
   unroll_conv_transpose(program);
   fold_constants(program);

@@ -29,6 +29,12 @@ void fold_affine(Program& program);
 /// depth_to_space. An elementwise step behind it moves in front of depth_to_space, where it can
 /// join the conv.
 void unroll_conv_transpose(Program& program);
+/// Transposes move down to where two become one or none, if there is less to move then; those that
+/// move only dimensions of 1 become reshapes. Without `specs` shapes are not known and constants
+/// are transposed; with them constants stay, and `specs` gets those of new values.
+void push_transposes(Program& program, std::vector<Spec>* specs);
+/// A concatenation that begins with all that an earlier one joined begins with its result.
+void nest_concats(Program& program);
 /// Calls that nobody reads go; identity calls give way to their input.
 void remove_dead(Program& program);
 

@@ -96,6 +96,7 @@ bool specialize(Program& program, const std::vector<Spec>& inputs, std::vector<S
   }
   program.ops = std::move(kept);
   drop_same_shape(program, specs);
+  push_transposes(program, &specs);
   fold_pad(program);
   remove_dead(program);
   recover_patterns(program, specs);

@@ -312,7 +312,7 @@ TEST_CASE("import: files and folders are told by what they are") {
       {"w.safetensors", std::string("\x02\0\0\0\0\0\0\0{\"", 10), Code::unsupported, "safetensors"},
       {"w.onnx", data_file("tiny.pt"), Code::unsupported, "checkpoint"},
       {"w.bin", data_file("tiny.pth"), Code::unsupported, "checkpoint"},
-      {"w.txt", "words", Code::refused, "neither"},
+      {"w.txt", "words", Code::refused, "no ONNX model"},
       {"empty.onnx", "", Code::refused, "no IR version"},
   };
   for (const Case& c : cases) {

@@ -142,9 +142,24 @@ dnnl::primitive_attr post_attr(const std::vector<Post>& posts, const memory::des
 
 Step primitive_step(const dnnl::primitive& primitive,
                     std::vector<std::tuple<int, memory::desc, void*>> arguments) {
-  auto args = std::make_shared<std::unordered_map<int, memory>>();
-  for (const auto& [id, desc, place] : arguments) args->emplace(id, memory(desc, engine(), place));
-  return [primitive, args] { primitive.execute(stream(), *args); };
+  // As oneDNN's C interface takes them: that of C++ makes a map and a list of them each time.
+  struct Bound {
+    dnnl::primitive primitive;
+    std::vector<memory> memories;
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+  auto bound = std::make_shared<Bound>();
+  bound->primitive = primitive;
+  for (const auto& [id, desc, place] : arguments) {
+    bound->memories.emplace_back(desc, engine(), place);
+    bound->arguments.push_back({id, bound->memories.back().get()});
+  }
+  return [bound] {
+    const auto& a = bound->arguments;
+    dnnl::error::wrap_c_api(dnnl_primitive_execute(bound->primitive.get(), stream().get(),
+                                                   static_cast<int>(a.size()), a.data()),
+                            "oneDNN could not execute a primitive");
+  };
 }
 
 namespace {
@@ -161,6 +176,8 @@ const std::map<std::string_view, Prepare>& table() {
         {"layer_norm", prepare_layer_norm},
         {"batch_norm", prepare_batch_norm},
         {"concat", prepare_concat},
+        {"split", prepare_split},
+        {"slice", prepare_slice},
         {"resize", prepare_resize},
         {"transpose", prepare_transpose},
         {"gru", prepare_recurrent},

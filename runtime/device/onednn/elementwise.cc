@@ -17,6 +17,23 @@ int64_t stored(const LayoutPtr& layout, const Spec& spec) {
   return static_cast<int64_t>(layout_bytes(layout, spec) / sizeof(float));
 }
 
+/// Operands of any shapes that broadcast, in plain layout.
+Prepared prepare_broadcast(Binary op, std::span<const Operand> in, const Shape& y) {
+  Prepared p;
+  p.in.assign(2, nullptr);
+  p.out = {nullptr};
+  p.how = "rows";
+  p.in_place = {in[0].spec.shape == y ? 0 : in[1].spec.shape == y ? 1 : -1};
+  const auto strides = [&](size_t i) { return broadcast_strides(in[i].spec.shape, y); };
+  p.bind = [op, walk = merged(Walk<2>{y, {strides(0), strides(1)}})](const Places& at) -> Step {
+    const auto* a = static_cast<const float*>(at.in[0]);
+    const auto* b = static_cast<const float*>(at.in[1]);
+    auto* to = static_cast<float*>(at.out[0]);
+    return [=] { binary_rows(op, walk, a, b, to); };
+  };
+  return p;
+}
+
 }  // namespace
 
 std::optional<Prepared> prepare_unary(const OpCall& call, std::span<const Operand> in,
@@ -87,7 +104,7 @@ std::optional<Prepared> prepare_binary(const OpCall& call, std::span<const Opera
   const bool swapped = in[0].spec.shape != y;
   const size_t big = swapped ? 1 : 0;
   const size_t small = 1 - big;
-  if (in[big].spec.shape != y) return {};
+  if (in[big].spec.shape != y) return prepare_broadcast(op, in, y);
   const Shape& s = in[small].spec.shape;
   auto places = [big, small](const Places& at) {
     return std::pair(static_cast<const float*>(at.in[big]),
@@ -121,16 +138,16 @@ std::optional<Prepared> prepare_binary(const OpCall& call, std::span<const Opera
     return p;
   }
   // One number a channel of each picture: [N or 1, C, 1, …].
-  if (y.rank() < 3 || y.rank() > 5 || s.rank() != y.rank() || s[0] != y[0] || s[1] != y[1])
-    return {};
-  if (s.numel(2, s.rank()) != 1) return {};
+  if (y.rank() < 3 || y.rank() > 5 || s.rank() != y.rank() || s[0] != y[0] || s[1] != y[1] ||
+      s.numel(2, s.rank()) != 1)
+    return prepare_broadcast(op, in, y);
   const bool blocked = is_image_layout(y, in[big].layout);
-  if (in[big].layout && !blocked) return {};
+  if (in[big].layout && !blocked) return prepare_broadcast(op, in, y);
   const int64_t block = blocked ? channel_block() : 1;
   const int64_t groups = y[0] * ((y[1] + block - 1) / block);
   const int64_t pixels = y.numel(2, y.rank());
   // Padding channels would divide by zero, and a NaN there spreads.
-  if (op == Binary::div && y[1] % block != 0) return {};
+  if (op == Binary::div && y[1] % block != 0) return prepare_broadcast(op, in, y);
   p.in[big] = in[big].layout;
   p.in[small] = blocked ? image_layout(s) : nullptr;
   p.out = {in[big].layout};

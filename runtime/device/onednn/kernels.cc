@@ -80,47 +80,6 @@ HUB_VECTOR void elementwise_part(Kind kind, float a, float b, const float* x, fl
 }
 #undef HUB_LOOP
 
-#define HUB_PAIR(expression)                                \
-  _Pragma("omp simd") for (int64_t i = 0; i < count; ++i) { \
-    const float p = a[i];                                   \
-    const float q = second(i);                              \
-    y[i] = (expression);                                    \
-  }                                                         \
-  break
-
-template <class Second>
-HUB_INLINE void binary_loop(Binary op, bool swapped, const float* a, Second second, float* y,
-                            int64_t count) {
-  switch (op) {
-    case Binary::add: HUB_PAIR(p + q);
-    case Binary::sub: HUB_PAIR(swapped ? q - p : p - q);
-    case Binary::mul: HUB_PAIR(p * q);
-    case Binary::div: HUB_PAIR(swapped ? q / p : p / q);
-    case Binary::max: HUB_PAIR(p != p ? p : (q > p || q != q ? q : p));
-    case Binary::min: HUB_PAIR(p != p ? p : (q < p || q != q ? q : p));
-  }
-}
-#undef HUB_PAIR
-
-HUB_VECTOR void same_part(Binary op, const float* a, const float* b, float* y, int64_t count) {
-  binary_loop(
-      op, false, a, [b](int64_t i) { return b[i]; }, y, count);
-}
-
-HUB_VECTOR void scalar_part(Binary op, bool swapped, const float* a, float b, float* y,
-                            int64_t count) {
-  binary_loop(
-      op, swapped, a, [b](int64_t) { return b; }, y, count);
-}
-
-HUB_VECTOR void channel_part(Binary op, bool swapped, const float* a, const float* b, float* y,
-                             int64_t pixels, int64_t block) {
-  for (int64_t p = 0; p < pixels; ++p) {
-    binary_loop(
-        op, swapped, a + p * block, [b](int64_t i) { return b[i]; }, y + p * block, block);
-  }
-}
-
 HUB_VECTOR void affine_part(const float* x, const float* scale, const float* shift, float* y,
                             int64_t pixels, int64_t block) {
   for (int64_t p = 0; p < pixels; ++p) {
@@ -147,28 +106,6 @@ void elementwise(const Post& step, const float* x, float* y, int64_t count) {
   const auto b = static_cast<float>(step.b);
   slices(count,
          [&](int64_t from, int64_t n) { elementwise_part(kind, a, b, x + from, y + from, n); });
-}
-
-void binary_same(Binary op, const float* a, const float* b, float* y, int64_t count) {
-  slices(count, [&](int64_t from, int64_t n) { same_part(op, a + from, b + from, y + from, n); });
-}
-
-void binary_scalar(Binary op, const float* a, float b, bool swapped, float* y, int64_t count) {
-  slices(count,
-         [&](int64_t from, int64_t n) { scalar_part(op, swapped, a + from, b, y + from, n); });
-}
-
-void binary_channel(Binary op, const float* a, const float* b, bool swapped, float* y,
-                    int64_t groups, int64_t pixels, int64_t block) {
-  const int64_t size = pixels * block;
-#pragma omp parallel for if (groups * size >= worth_a_thread)
-  for (int64_t g = 0; g < groups; ++g) {
-    if (block == 1) {
-      scalar_part(op, swapped, a + g * size, b[g], y + g * size, size);
-    } else {
-      channel_part(op, swapped, a + g * size, b + g * block, y + g * size, pixels, block);
-    }
-  }
 }
 
 void affine_channel(const float* x, const float* scale, const float* shift, float* y,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "runtime/ops/kernel.h"
 #include "runtime/ops/post.h"
 
 namespace hub::onednn {
@@ -23,6 +24,8 @@ void binary_scalar(Binary op, const float* a, float b, bool swapped, float* y, i
 /// a and y [groups, pixels, block], b [groups, block]: one number for all pixels.
 void binary_channel(Binary op, const float* a, const float* b, bool swapped, float* y,
                     int64_t groups, int64_t pixels, int64_t block);
+/// Operands broadcast: a `merged` walk over the plain y, neither of whose last steps is above 1.
+void binary_rows(Binary op, const Walk<2>& walk, const float* a, const float* b, float* y);
 /// y = x * scale + shift with [groups, block] numbers, group = n * blocks + b, repeated a picture.
 void affine_channel(const float* x, const float* scale, const float* shift, float* y,
                     int64_t images, int64_t blocks, int64_t pixels, int64_t block);

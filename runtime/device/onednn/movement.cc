@@ -1,5 +1,4 @@
-// Operators that only move numbers: views, transposes, concatenation and nearest-neighbour
-// enlargement of images.
+// Operators that only move numbers: views, transposes and nearest-neighbour enlargement of images.
 #include <cstring>
 
 #include "runtime/device/onednn/onednn.h"
@@ -43,51 +42,6 @@ std::optional<Prepared> prepare_transpose(const OpCall& call, std::span<const Op
   p.bind = [seen, to, primitive = dnnl::reorder(pd)](const Places& at) {
     return primitive_step(primitive,
                           {{DNNL_ARG_FROM, seen, at.in[0]}, {DNNL_ARG_TO, to, at.out[0]}});
-  };
-  return p;
-}
-
-std::optional<Prepared> prepare_concat(const OpCall& call, std::span<const Operand> in,
-                                       std::span<const Spec> out) {
-  if (!all_float(in, out)) return {};
-  const Shape& y = out[0].shape;
-  const auto rank = static_cast<int64_t>(y.rank());
-  int64_t axis = call.attrs.i("axis");
-  if (axis < 0) axis += rank;
-  // Channels of images: whole blocks move when every part is a number of them.
-  bool blocked = axis == 1 && y.rank() >= 3 && y.rank() <= 5;
-  bool any_blocked = false;
-  for (const Operand& o : in) {
-    blocked = blocked && o.spec.shape[1] % channel_block() == 0;
-    any_blocked = any_blocked || is_image_layout(o.spec.shape, o.layout);
-  }
-  blocked = blocked && any_blocked;
-  std::vector<size_t> parts;
-  size_t whole = 0;
-  const int64_t outer = y.numel(0, static_cast<size_t>(axis));
-  Prepared p;
-  for (const Operand& o : in) {
-    const size_t bytes =
-        static_cast<size_t>(o.spec.shape.numel(static_cast<size_t>(axis), y.rank())) *
-        sizeof(float);
-    parts.push_back(bytes);
-    whole += bytes;
-    p.in.push_back(blocked ? image_layout(o.spec.shape) : nullptr);
-  }
-  p.out = {blocked ? image_layout(y) : nullptr};
-  p.how = "copy";
-  p.bind = [=](const Places& at) -> Step {
-    return [parts, whole, outer, from = at.in, to = static_cast<std::byte*>(at.out[0])] {
-      for (int64_t o = 0; o < outer; ++o) {
-        std::byte* write = to + static_cast<size_t>(o) * whole;
-        for (size_t i = 0; i < parts.size(); ++i) {
-          std::memcpy(write,
-                      static_cast<const std::byte*>(from[i]) + static_cast<size_t>(o) * parts[i],
-                      parts[i]);
-          write += parts[i];
-        }
-      }
-    };
   };
   return p;
 }

@@ -92,6 +92,10 @@ std::optional<Prepared> prepare_batch_norm(const OpCall&, std::span<const Operan
                                            std::span<const Spec>);
 std::optional<Prepared> prepare_concat(const OpCall&, std::span<const Operand>,
                                        std::span<const Spec>);
+std::optional<Prepared> prepare_split(const OpCall&, std::span<const Operand>,
+                                      std::span<const Spec>);
+std::optional<Prepared> prepare_slice(const OpCall&, std::span<const Operand>,
+                                      std::span<const Spec>);
 /// A product with constant weights by our own kernels, where that is faster.
 std::optional<Prepared> prepare_panel_matmul(const OpCall&, std::span<const Operand>,
                                              std::span<const Spec>);

@@ -98,8 +98,9 @@ void run_direction(const Direction& d, const std::vector<Sequence>& sequences) {
 }
 
 void sort_longest_first(std::vector<Sequence>& sequences) {
-  std::stable_sort(sequences.begin(), sequences.end(),
-                   [](const Sequence& a, const Sequence& b) { return a.length > b.length; });
+  std::ranges::sort(sequences, [](const Sequence& a, const Sequence& b) {
+    return a.length != b.length ? a.length > b.length : a.index < b.index;
+  });
 }
 
 /// projected = x * w + bias, rows over the team; `width` columns each of `parts` products.
@@ -145,8 +146,8 @@ struct Onnx {
     return rows() * wide() + 2 * wide() + 2 * s.batch * s.hidden + room(kind, s.batch, s.hidden);
   }
 
-  std::vector<Sequence> sequences(int64_t d, const int32_t* lengths) const {
-    std::vector<Sequence> all;
+  void lay_out(int64_t d, const int32_t* lengths, std::vector<Sequence>& all) const {
+    all.clear();
     const int64_t directions = s.directions;
     for (int64_t b = 0; b < s.batch; ++b) {
       const int64_t length = lengths != nullptr ? lengths[b] : s.steps;
@@ -162,7 +163,6 @@ struct Onnx {
       all.push_back({b, length, in, out});
     }
     sort_longest_first(all);
-    return all;
   }
 
   /// Where the state of sample b of direction d lies in [directions, B, H] or [B, directions, H].
@@ -170,7 +170,14 @@ struct Onnx {
     return (s.batch_first ? b * s.directions + d : d * s.batch + b) * s.hidden;
   }
 
-  void run(const Places& at) const {
+  /// The lists of one run, kept for the next one.
+  struct Lists {
+    std::vector<const float*> weights, biases;
+    std::vector<Direction> directions;
+    std::vector<std::vector<Sequence>> walks;
+  };
+
+  void run(const Places& at, Lists& lists) const {
     const int64_t n = s.hidden;
     const auto place = [&](size_t i) { return i < at.in.size() ? at.in[i] : nullptr; };
     const auto given = [&](size_t i) { return static_cast<const float*>(place(i)); };
@@ -181,7 +188,11 @@ struct Onnx {
       std::fill_n(y, rows() * s.directions * n, 0.0F);  // steps behind the end of a sequence
     auto* projected = static_cast<float*>(at.scratch);
     float* rest = projected + s.directions * rows() * wide();
-    std::vector<const float*> weights, biases;
+    auto& [weights, biases, directions, walks] = lists;
+    weights.clear();
+    biases.clear();
+    directions.clear();
+    walks.resize(static_cast<size_t>(s.directions));
     for (int64_t d = 0; d < s.directions; ++d) {
       weights.push_back(static_cast<const float*>(at.in[in_w]) + d * w_piece);
       biases.push_back(nullptr);
@@ -197,8 +208,6 @@ struct Onnx {
     rest += s.directions * wide();
     project(static_cast<const float*>(at.in[in_x]), rows(), s.features, weights, biases, wide(),
             projected);
-    std::vector<Direction> directions;
-    std::vector<std::vector<Sequence>> walks;
     for (int64_t d = 0; d < s.directions; ++d) {
       Direction one;
       one.kind = kind;
@@ -225,11 +234,11 @@ struct Onnx {
         }
       }
       directions.push_back(one);
-      walks.push_back(sequences(d, lengths));
+      lay_out(d, lengths, walks[static_cast<size_t>(d)]);
     }
 #pragma omp parallel for schedule(static) if (s.directions > 1)
     for (int64_t d = 0; d < s.directions; ++d)
-      run_direction(directions[static_cast<size_t>(d)], walks[static_cast<size_t>(d)]);
+      run_direction(lists.directions[static_cast<size_t>(d)], lists.walks[static_cast<size_t>(d)]);
     for (int64_t d = 0; d < s.directions; ++d) {
       for (int64_t b = 0; b < s.batch; ++b) {
         const Direction& one = directions[static_cast<size_t>(d)];
@@ -279,7 +288,9 @@ std::optional<Prepared> prepare_recurrent(const OpCall& call, std::span<const Op
   p.out.assign(out.size(), nullptr);
   p.scratch = static_cast<size_t>(s.directions * onnx.per_direction()) * sizeof(float);
   p.how = "panels";
-  p.bind = [onnx](const Places& at) -> Step { return [onnx, at] { onnx.run(at); }; };
+  p.bind = [onnx](const Places& at) -> Step {
+    return [onnx, at, lists = std::make_shared<Onnx::Lists>()] { onnx.run(at, *lists); };
+  };
   return p;
 }
 
@@ -304,10 +315,11 @@ std::optional<Prepared> prepare_fluid_gru(const OpCall& call, std::span<const Op
       static_cast<size_t>(rows * 3 * n + batch * n + room(RnnKind::gru, batch, n)) * sizeof(float);
   p.how = "panels";
   p.bind = [=, piece = layout->piece_size()](const Places& at) -> Step {
-    return [=] {
+    return [=, kept = std::make_shared<std::vector<Sequence>>()] {
       const auto offsets =
           checked_offsets(Tensor(DType::i64, {batch + 1}, nullptr, at.in[4]), rows);
-      std::vector<Sequence> sequences;
+      std::vector<Sequence>& sequences = *kept;
+      sequences.clear();
       for (int64_t b = 0; b < batch; ++b) {
         const auto i = static_cast<size_t>(b);
         const int64_t from = offsets[i], length = offsets[i + 1] - from;
