@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <span>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -18,28 +19,33 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t max_input = uint64_t{256} << 20;
 
-bool picture_name(const std::string& name) {
+bool name_of_kind(const std::string& name, InputKind kind) {
+  static constexpr std::string_view pictures[] = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif"};
+  static constexpr std::string_view sounds[] = {".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3"};
+  const std::span<const std::string_view> ends =
+      kind == InputKind::image ? std::span<const std::string_view>(pictures) : sounds;
   const std::string low = lower_ascii(name);
-  for (std::string_view end : {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif"}) {
-    if (low.ends_with(end)) return name.front() != '.';
-  }
-  return false;
+  return name.front() != '.' &&
+         std::any_of(ends.begin(), ends.end(), [&](auto end) { return low.ends_with(end); });
 }
 
 std::string standard_input() {
   return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
 }
 
-std::vector<std::string> pictures_in(const std::string& folder) {
+std::vector<std::string> files_in(const std::string& folder, InputKind kind) {
   std::vector<std::string> paths;
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(folder, ec)) {
-    if (picture_name(entry.path().filename().string()) && entry.is_regular_file()) {
+    if (name_of_kind(entry.path().filename().string(), kind) && entry.is_regular_file()) {
       paths.push_back(entry.path().string());
     }
   }
   if (ec) fail(Code::storage, "cannot read folder ", folder, ": ", ec.message());
-  if (paths.empty()) fail(Code::not_found, "folder ", folder, " holds no pictures");
+  if (paths.empty()) {
+    fail(Code::not_found, "folder ", folder, " holds no ",
+         kind == InputKind::image ? "pictures" : "sounds");
+  }
   std::sort(paths.begin(), paths.end());
   return paths;
 }
@@ -56,13 +62,23 @@ std::vector<std::string> matches(const std::string& pattern) {
 
 }  // namespace
 
-std::vector<InputItem> picture_items(const std::vector<std::string>& words) {
+std::string_view kind_name(InputKind kind) {
+  switch (kind) {
+    case InputKind::text: return "a text";
+    case InputKind::image: return "a picture";
+    case InputKind::audio: return "a sound";
+  }
+  return {};
+}
+
+std::vector<InputItem> file_items(const std::vector<std::string>& words, InputKind kind) {
   std::vector<InputItem> items;
   for (const auto& word : words) {
     if (word == "-") {
       items.push_back({InputItem::From::standard_input, "-", ""});
     } else if (is_folder(word)) {
-      for (const auto& path : pictures_in(word)) items.push_back({InputItem::From::file, path, ""});
+      for (const auto& path : files_in(word, kind))
+        items.push_back({InputItem::From::file, path, ""});
     } else if (!exists(word) && word.find_first_of("*?[") != std::string::npos) {
       const auto paths = matches(word);
       if (paths.empty()) fail(Code::not_found, "no file matches ", word);
@@ -113,7 +129,12 @@ Sample read_sample(const InputItem& item, InputKind kind, Progress& progress) {
   const std::string bytes = item.from == InputItem::From::standard_input
                                 ? standard_input()
                                 : read_file(item.name, max_input);
-  sample.image = decode_image(bytes, item.name == "-" ? "standard input" : item.name, progress);
+  const std::string name = item.name == "-" ? "standard input" : item.name;
+  if (kind == InputKind::image) {
+    sample.image = decode_image(bytes, name, progress);
+  } else {
+    sample.audio = decode_audio(bytes, name);
+  }
   return sample;
 }
 

@@ -9,17 +9,19 @@
 
 namespace hub {
 
+/// What a task of this kind takes, in words: "a picture".
+std::string_view kind_name(InputKind kind);
+
 /// One input before it is read: `name` is what the result line says.
 struct InputItem {
   enum class From { text, file, standard_input } from = From::text;
   std::string name, text;
 };
 
-/// Words of the command line as a picture task takes them: a file, a folder (its pictures, by
-/// name), a pattern with
-/// * ? [ ] when no file is called so, or "-". A word that names nothing stays, so that its own
-/// result line says so.
-std::vector<InputItem> picture_items(const std::vector<std::string>& words);
+/// Words of the command line as a task of pictures or sounds takes them: a file, a folder (its
+/// files of that kind, by name), a pattern with * ? [ ] when no file is called so, or "-". A word
+/// that names nothing stays, so that its own result line says so.
+std::vector<InputItem> file_items(const std::vector<std::string>& words, InputKind kind);
 /// As a text task takes them: the text itself; a file with one text a line when `word` is the path
 /// of one; "-".
 std::vector<InputItem> text_items(const std::vector<std::string>& words);

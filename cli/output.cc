@@ -18,10 +18,21 @@ std::string json_line(const json& value) {
 
 std::string output_text(const json& output) {
   std::string s;
-  if (output.is_array()) {  // classification
-    for (const json& row : output) {
-      s += concat(score_text(row.at("score")), "  ", printable(row.at("label").get<std::string>()),
+  if (output.contains("classes")) {
+    for (const json& row : output["classes"]) {
+      s += concat(score_text(row.at("share")), "  ", printable(row.at("label").get<std::string>()),
                   "\n");
+    }
+    return s;
+  }
+  if (output.is_array() || output.contains("objects")) {  // classification, detection
+    for (const json& row : output.is_array() ? output : output["objects"]) {
+      s += concat(score_text(row.at("score")), "  ", printable(row.at("label").get<std::string>()));
+      if (row.contains("box")) {
+        s += " ";
+        for (const json& place : row["box"]) s += " " + fixed(place.get<double>(), 0);
+      }
+      s += "\n";
     }
     return s;
   }
@@ -38,6 +49,21 @@ std::string output_text(const json& output) {
     for (const json& line : output["lines"]) {
       s += concat(score_text(line.at("score")), "  ", printable(line.at("text").get<std::string>()),
                   "\n");
+    }
+    return s;
+  }
+  if (output.contains("segments")) {
+    for (const json& segment : output["segments"]) {
+      s += concat(fixed(segment.at("start").get<double>(), 3), "  ",
+                  fixed(segment.at("end").get<double>(), 3), "\n");
+    }
+    return s;
+  }
+  if (output.contains("notes")) {
+    for (const json& note : output["notes"]) {
+      s += concat(fixed(note.at("start").get<double>(), 3), "  ",
+                  fixed(note.at("end").get<double>(), 3), "  ", note.at("pitch").dump(), "  ",
+                  score_text(note.at("score")), "\n");
     }
     return s;
   }

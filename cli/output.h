@@ -9,7 +9,8 @@ namespace hub {
 
 /// One line, valid UTF-8 whatever is inside.
 std::string json_line(const json& value);
-/// A result for a person, by its form: labels and scores, words and tags, lines of text, numbers.
+/// A result for a person, by its form: labels and scores, words and tags, lines of text,
+/// times in seconds, notes, numbers.
 std::string output_text(const json& output);
 std::string size_text(uint64_t bytes);        ///< "18.8 MB"
 std::string short_number(double value);       ///< "0.0001", "1.5e-07"

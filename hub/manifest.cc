@@ -44,9 +44,9 @@ NetworkSpec read_network(const json& item, const std::string& name, const Manife
   Fields f(item, concat("networks.", name));
   const std::string format = f.text("format");
   const bool built = format == "checkpoint" || format == "safetensors";
-  if (!built && format != "onnx" && format != "paddle") {
+  if (!built && format != "onnx" && format != "paddle" && format != "tflite") {
     fail(Code::refused, f.where(), ": unknown format '", format, "'; ",
-         one_of({"onnx", "paddle", "checkpoint", "safetensors"}), " is wanted");
+         one_of({"onnx", "paddle", "tflite", "checkpoint", "safetensors"}), " is wanted");
   }
   NetworkSpec spec{.format = format,
                    .file = file_field(f, "file", manifest),

@@ -22,7 +22,7 @@ struct FileEntry {
 };
 
 struct NetworkSpec {
-  std::string format;  ///< "onnx", "paddle", "checkpoint", "safetensors"
+  std::string format;  ///< "onnx", "paddle", "tflite", "checkpoint", "safetensors"
   RelPath file;
   std::string architecture;       ///< of checkpoints and safetensors: a name in modules/networks
   std::optional<RelPath> config;  ///< JSON for the architecture, a file of the module

@@ -35,6 +35,8 @@ enum class Filter { bilinear, bicubic, lanczos, box };
 Image resize_pillow(const Image& image, int width, int height, Filter filter);
 /// As OpenCV's INTER_LINEAR on 8-bit pictures; equal to within one step of 255.
 Image resize_opencv(const Image& image, int width, int height);
+/// As OpenCV's INTER_LANCZOS4, likewise.
+Image resize_opencv_lanczos(const Image& image, int width, int height);
 Image crop(const Image& image, int left, int top, int width, int height);
 
 std::string encode_png(const Image& image);

@@ -68,13 +68,14 @@ Program Module::bare_program(const std::string& name) const {
       return import_paddle(files(), spec.file, spec.parameters ? spec.parameters->str() : "");
     }
     const MappedFile file = files().open(spec.file);
+    if (spec.format == "tflite") return import_tflite(file);
     const json config = network_config(files(), spec);
     if (spec.format == "checkpoint")
       return build_network(spec.architecture, read_checkpoint(file), config);
     if (spec.format == "safetensors")
       return build_network(spec.architecture, read_safetensors(file), config);
     fail(Code::unsupported, "format '", printable(spec.format),
-         "' is not one of 'onnx', 'paddle', 'checkpoint' or 'safetensors'");
+         "' is not one of 'onnx', 'paddle', 'tflite', 'checkpoint' or 'safetensors'");
   });
 }
 
@@ -134,10 +135,12 @@ Sample example_sample(Module& module, const json& input) {
   } else if (input.is_object() && input.size() == 1 && !at("file").empty()) {
     sample.name = at("file");
     const MappedFile file = module.files().open(RelPath::parse(sample.name));
-    if (module.task().input() == InputKind::image) {
-      sample.image = decode_image(file.text(), sample.name, module.progress());
-    } else {
-      sample.text = file.text();
+    switch (module.task().input()) {
+      case InputKind::image:
+        sample.image = decode_image(file.text(), sample.name, module.progress());
+        break;
+      case InputKind::audio: sample.audio = decode_audio(file.text(), sample.name); break;
+      case InputKind::text: sample.text = file.text();
     }
   } else {
     fail(Code::refused, module.manifest().id(),

@@ -56,7 +56,7 @@ class Module {
 std::vector<std::string> task_names();
 
 /// Reads the sample that an example's input stands for: {"text": …} or {"file": path in the
-/// module}, a picture for picture tasks and a text for the others.
+/// module}, a picture or a sound for tasks that take one and a text for the others.
 Sample example_sample(Module& module, const json& input);
 
 /// Whether `got` is `wanted`: numbers within tolerance, text equal, lists of equal length, every

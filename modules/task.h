@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "modules/audio.h"
 #include "modules/image.h"
 #include "runtime/runtime.h"
 
@@ -27,9 +28,10 @@ struct Sample {
   std::string text_b = {};               ///< the second text of a pair; the question to a text
   std::vector<std::string> tokens = {};  ///< of tagged data: the parts of `text` that are tagged,
                                          ///< in order; empty: the task finds them
+  Audio audio = {};                      ///< of tasks of sound, at the rate of its file
 };
 
-enum class InputKind { text, image };
+enum class InputKind { text, image, audio };
 
 struct RunOptions {
   int top = 5;        ///< of classifications; at least 1

@@ -12,14 +12,24 @@ namespace hub {
 TextEncoder::TextEncoder(Module& module) : module_(module) {
   const std::string id = module.manifest().id();
   Fields pre(module.manifest().preprocess, id + ": preprocess");
-  pre.choice("tokenizer", {"wordpiece"});
+  const bool wordpiece = pre.choice("tokenizer", {"wordpiece", "bpe"}) == "wordpiece";
   const RelPath vocabulary = pre.path("vocab");
-  const bool lowercase = pre.boolean("lowercase");
+  const bool lowercase = wordpiece && pre.boolean("lowercase");
   max_length_ = static_cast<size_t>(pre.integer("max_length", 2, 4096));
   pre.done();
   within(concat(id, ": ", vocabulary.str()), [&] {
-    tokenizer_ = std::make_unique<WordPiece>(module.files().open(vocabulary), lowercase);
+    const MappedFile file = module.files().open(vocabulary);
+    if (wordpiece) tokenizer_ = std::make_unique<WordPiece>(file, lowercase);
+    if (!wordpiece) bpe_ = std::make_unique<Bpe>(file.text());
   });
+}
+
+const WordPiece& TextEncoder::tokenizer() const {
+  if (!tokenizer_) {
+    fail(Code::unsupported, module_.manifest().id(),
+         ": this needs a WordPiece tokenizer, not a BPE");
+  }
+  return *tokenizer_;
 }
 
 std::vector<int64_t> TextEncoder::ids(const Sample& sample) const {
@@ -27,6 +37,22 @@ std::vector<int64_t> TextEncoder::ids(const Sample& sample) const {
     if (const size_t bad = first_invalid_utf8(*text); bad != std::string_view::npos) {
       fail(Code::refused, "'", printable(sample.name), "': byte ", bad, " is not valid UTF-8");
     }
+  }
+  Tokens tokens = this->tokens(sample);
+  if (tokens.dropped > 0) {
+    module_.progress().note(concat("'", printable(sample.name.substr(0, 60)), "': ", tokens.dropped,
+                                   " tokens dropped, the model reads ", max_length_));
+  }
+  return std::move(tokens.ids);
+}
+
+Tokens TextEncoder::tokens(const Sample& sample) const {
+  if (bpe_) {
+    if (!sample.text_b.empty()) tokenizer();
+    Tokens tokens{bpe_->encode(sample.text)};
+    tokens.dropped = tokens.ids.size() - std::min(tokens.ids.size(), max_length_);
+    tokens.ids.resize(tokens.ids.size() - tokens.dropped);
+    return tokens;
   }
   Tokens tokens = tokenizer_->encode(sample.text, max_length_);
   if (!sample.text_b.empty()) {
@@ -44,11 +70,7 @@ std::vector<int64_t> TextEncoder::ids(const Sample& sample) const {
                       second.ids.begin() + 1 + static_cast<std::ptrdiff_t>(b));
     tokens.ids.push_back(static_cast<int64_t>(end));
   }
-  if (tokens.dropped > 0) {
-    module_.progress().note(concat("'", printable(sample.name.substr(0, 60)), "': ", tokens.dropped,
-                                   " tokens dropped, the model reads ", max_length_));
-  }
-  return std::move(tokens.ids);
+  return tokens;
 }
 
 std::vector<Tensor> TextEncoder::batch(std::span<const std::vector<int64_t>* const> texts,
@@ -56,12 +78,14 @@ std::vector<Tensor> TextEncoder::batch(std::span<const std::vector<int64_t>* con
   size_t length = 1;
   for (const auto* text : texts) length = std::max(length, text->size());
   length = std::min((length + round - 1) / round * round, std::max(max_length_, length));
+  const int64_t pad = tokenizer_ ? tokenizer_->pad() : 0;
   const Shape shape{static_cast<int64_t>(texts.size()), static_cast<int64_t>(length)};
-  Tensor ids(DType::i64, shape), mask(DType::i64, shape);
+  Tensor ids(DType::i64, shape), mask(DType::i64, shape), types(DType::i64, shape);
+  std::fill_n(types.data<int64_t>(), types.numel(), 0);
   for (size_t row = 0; row < texts.size(); ++row) {
     for (size_t i = 0; i < length; ++i) {
       const bool there = i < texts[row]->size();
-      ids.data<int64_t>()[row * length + i] = there ? (*texts[row])[i] : tokenizer_->pad();
+      ids.data<int64_t>()[row * length + i] = there ? (*texts[row])[i] : pad;
       mask.data<int64_t>()[row * length + i] = there ? 1 : 0;
     }
   }
@@ -70,6 +94,7 @@ std::vector<Tensor> TextEncoder::batch(std::span<const std::vector<int64_t>* con
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i] == "input_ids") inputs[i] = ids;
     if (names[i] == "attention_mask") inputs[i] = mask;
+    if (names[i] == "token_type_ids") inputs[i] = types;
   }
   return inputs;
 }

@@ -97,7 +97,7 @@ class Runner {
       terminal_.print(json_line(line));
       return;
     }
-    if (named_ && module_.task().input() == InputKind::image)
+    if (named_ && module_.task().input() != InputKind::text)
       terminal_.print(printable(name) + ":\n");
     terminal_.print(output_text(output));
     if (timing_) terminal_.complain(concat(name, ": ", ms, " ms"));
@@ -139,20 +139,20 @@ std::vector<InputItem> items_of(const Args& args, InputKind kind) {
     items.insert(items.end(), std::make_move_iterator(list.begin()),
                  std::make_move_iterator(list.end()));
   };
-  more(kind == InputKind::image ? picture_items(args.list("input"))
-                                : text_items(args.list("input")));
-  if (kind == InputKind::image) {
-    more(picture_items(args.list("--input_path")));
+  const bool texts = kind == InputKind::text;
+  more(texts ? text_items(args.list("input")) : file_items(args.list("input"), kind));
+  if (!texts) {
+    more(file_items(args.list("--input_path"), kind));
   } else {
     for (const auto& text : args.list("--input_text"))
       items.push_back({InputItem::From::text, text, text});
   }
   for (const auto& path : args.list("--input_file")) {
     auto listed = line_items(path, read_file(path));
-    if (kind == InputKind::image) {
+    if (!texts) {
       std::vector<std::string> paths;
       for (const InputItem& item : listed) paths.push_back(item.text);
-      listed = picture_items(paths);
+      listed = file_items(paths, kind);
     }
     more(std::move(listed));
   }
@@ -165,15 +165,12 @@ int run(const Args& args, Context& context) {
   Hub hub(context.settings(), context.terminal);
   const auto module = Module::open(hub.need(request), context.terminal, args.text("--device"));
   const InputKind kind = module->task().input();
-  if (kind == InputKind::image ? !args.list("--input_text").empty()
-                               : !args.list("--input_path").empty()) {
-    fail(Code::usage, module->manifest().id(), " takes ",
-         kind == InputKind::image ? "pictures" : "text");
-  }
+  const bool texts = kind == InputKind::text;
+  if (!args.list(texts ? "--input_path" : "--input_text").empty())
+    fail(Code::usage, module->manifest().id(), " takes ", kind_name(kind));
   const auto items = items_of(args, kind);
   if (items.empty()) {
-    fail(Code::usage, "nothing to run on: give ",
-         kind == InputKind::image ? "a picture or a folder" : "a text",
+    fail(Code::usage, "nothing to run on: give ", kind_name(kind), texts ? "" : " or a folder",
          ", or '-' for standard input");
   }
   return Runner(*module, args, context).run(items);
@@ -183,10 +180,10 @@ int run(const Args& args, Context& context) {
 
 extern const Command run_command{
     "run",
-    "Predicts: runs a module on text or pictures, and installs it on first use",
-    "INPUT is a text, a file with one text a line, a picture, a folder of pictures, a pattern or "
-    "'-'\n"
-    "for standard input.",
+    "Predicts: runs a module on text, pictures or sounds, and installs it on first use",
+    "INPUT is a text, a file with one text a line, a picture, a sound, a folder of either, a "
+    "pattern\n"
+    "or '-' for standard input.",
     {{"name", "text", "a module, with or without @VERSION", "", true},
      {"input", "list", "one or more inputs"},
      {"--top", "number", "labels of a classification", "5"},
@@ -199,7 +196,7 @@ extern const Command run_command{
      {"--timing", "flag", "adds the milliseconds of each input"},
      {"--json", "flag", "one JSON object an input"},
      {"--input_text", "list", "texts, never taken as file names"},
-     {"--input_path", "list", "pictures"},
+     {"--input_path", "list", "pictures or sounds"},
      {"--input_file", "list", "files that list one input a line"}},
     run};
 

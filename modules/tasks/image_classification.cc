@@ -1,5 +1,7 @@
 // Image classification: resize, cut out the middle, normalise, one network; scores with labels out.
-// postprocess: labels (a file), softmax, multi_label (labels that do not exclude each other).
+// preprocess: shorter (side after the resize), crop, rounding (whose rule for halves, of length and
+// place: torchvision or paddle), and pixels.h; postprocess: labels (a file), softmax, multi_label
+// (labels that do not exclude each other).
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -7,25 +9,10 @@
 #include "base/error.h"
 #include "hub/fields.h"
 #include "modules/labels.h"
+#include "modules/pixels.h"
 
 namespace hub {
 namespace {
-
-struct Resize {
-  const char* name;
-  Image (*make)(const Image&, int, int);
-};
-constexpr Resize resizes[] = {
-    {"pillow-bilinear",
-     [](const Image& i, int w, int h) { return resize_pillow(i, w, h, Filter::bilinear); }},
-    {"pillow-bicubic",
-     [](const Image& i, int w, int h) { return resize_pillow(i, w, h, Filter::bicubic); }},
-    {"pillow-lanczos",
-     [](const Image& i, int w, int h) { return resize_pillow(i, w, h, Filter::lanczos); }},
-    {"pillow-box",
-     [](const Image& i, int w, int h) { return resize_pillow(i, w, h, Filter::box); }},
-    {"opencv-bilinear", [](const Image& i, int w, int h) { return resize_opencv(i, w, h); }},
-};
 
 class ImageClassification final : public Task {
  public:
@@ -40,10 +27,7 @@ class ImageClassification final : public Task {
   std::vector<json> predict(std::span<const Sample> samples, const RunOptions& options) override {
     if (options.top < 1) fail(Code::usage, "top is ", options.top, ", wanted at least 1");
     Session& network = module_.network("main");
-    const Spec& declared = network.program()[network.program().inputs.at(0)].declared;
-    const int64_t fixed = declared.shape.rank() == 4 ? declared.shape[0] : -1;
-    const size_t rows =
-        fixed > 0 ? static_cast<size_t>(fixed) : std::max<size_t>(samples.size(), 1);
+    const size_t rows = rows_of(network, samples.size());
     std::vector<json> results;
     while (!samples.empty()) {
       const auto some = samples.first(std::min(rows, samples.size()));
@@ -82,18 +66,11 @@ class ImageClassification final : public Task {
  private:
   void read_preprocess() {
     Fields fields(module_.manifest().preprocess, module_.manifest().id() + ": preprocess");
-    std::vector<std::string> names;
-    for (const Resize& resize : resizes) names.emplace_back(resize.name);
-    const std::string name = fields.choice("resize", names);
-    for (const Resize& resize : resizes) {
-      if (name == resize.name) resize_ = resize.make;
-    }
+    resize_ = read_resizer(fields);
     crop_ = static_cast<int>(fields.integer("crop", 1, 4096));
     shorter_ = static_cast<int>(fields.integer("shorter", crop_, 8192));
-    bgr_ = fields.choice("channels", {"rgb", "bgr"}) == "bgr";
-    const auto mean = fields.numbers("mean", 3), scale = fields.numbers("scale", 3);
-    std::copy(mean.begin(), mean.end(), mean_);
-    std::copy(scale.begin(), scale.end(), scale_);
+    paddle_ = fields.choice("rounding", {"torchvision", "paddle"}, "torchvision") == "paddle";
+    pixels_ = PixelRule(fields);
     fields.done();
   }
 
@@ -108,7 +85,11 @@ class ImageClassification final : public Task {
   /// The middle of the picture, the shorter side of which was made `shorter` pixels.
   Image middle(const Image& image) const {
     const int64_t shorter = std::min(image.width, image.height);
-    const auto side = [&](int64_t length) { return static_cast<int>(length * shorter_ / shorter); };
+    const auto side = [&](int64_t length) {
+      return static_cast<int>(paddle_
+                                  ? std::llrint(static_cast<double>(length) * shorter_ / shorter)
+                                  : length * shorter_ / shorter);
+    };
     const int width = side(image.width), height = side(image.height);
     if (std::max(width, height) > 65'536) {
       fail(Code::refused, "a picture of ", image.width, "x", image.height,
@@ -117,9 +98,10 @@ class ImageClassification final : public Task {
     const Image small = resize_(image, width, height);
     return crop(small, centered(width), centered(height), crop_, crop_);
   }
-  /// Where the middle begins; halves go to the even number.
+  /// Where the middle begins; halves go to the even number, or down as in PaddleClas.
   int centered(int length) const {
-    return static_cast<int>(std::nearbyint((length - crop_) / 2.0));
+    return paddle_ ? (length - crop_) / 2
+                   : static_cast<int>(std::nearbyint((length - crop_) / 2.0));
   }
 
   /// float32[rows, 3, crop, crop]; rows behind the samples are zero.
@@ -129,22 +111,18 @@ class ImageClassification final : public Task {
     float* to = tensor.data<float>();
     for (const Sample& sample : samples) {
       const Image image = within(sample.name, [&] { return middle(sample.image); });
-      for (size_t c = 0; c < 3; ++c, to += plane) {
-        const size_t from = bgr_ ? 2 - c : c;
-        float values[256];
-        for (int v = 0; v < 256; ++v) values[v] = static_cast<float>((v - mean_[c]) * scale_[c]);
-        for (size_t i = 0; i < plane; ++i) to[i] = values[image.pixels[3 * i + from]];
-      }
+      pixels_.put(image, to, crop_, crop_);
+      to += 3 * plane;
     }
     std::fill(to, tensor.data<float>() + tensor.numel(), 0.0F);
     return tensor;
   }
 
   Module& module_;
-  Image (*resize_)(const Image&, int, int) = nullptr;
+  Resizer resize_ = nullptr;
+  PixelRule pixels_;
   int shorter_ = 0, crop_ = 0;
-  bool bgr_ = false, softmax_ = false, multi_label_ = false;
-  double mean_[3] = {}, scale_[3] = {};
+  bool paddle_ = false, softmax_ = false, multi_label_ = false;
   std::vector<std::string> labels_;
 };
 

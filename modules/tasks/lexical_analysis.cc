@@ -1,8 +1,10 @@
 // Lexical analysis as LAC does it: words with their tags and, with postprocess.rank, their
-// importance from 0 to 3. Networks "lac" and "rank"; preprocess: words, q2b, segment (files);
-// postprocess: tags (a file), rank (true or false).
+// importance from 0 to 3. Networks "lac" and "rank"; preprocess: words, q2b (files) and, for
+// networks that read words and not characters, segment (a file); postprocess: tags (a file; where
+// none has a name before its -B, -I, -E or -S, words get no tag), rank (true or false).
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -20,6 +22,12 @@ struct Batch {
   std::vector<std::vector<size_t>> ends;  ///< one a text
 };
 
+std::vector<TextSpan> one_by_one(const std::vector<size_t>& ends) {
+  std::vector<TextSpan> pieces;
+  for (size_t i = 0; i < ends.size(); ++i) pieces.push_back({i, i + 1});
+  return pieces;
+}
+
 class LexicalAnalysis final : public Task {
  public:
   explicit LexicalAnalysis(Module& module);
@@ -36,8 +44,8 @@ class LexicalAnalysis final : public Task {
               std::span<const int64_t> ranks) const;
 
   Module& module_;
-  bool ranked_ = false;
-  std::unique_ptr<LacSegmenter> segmenter_;
+  bool ranked_ = false, tagged_ = false;
+  std::unique_ptr<LacSegmenter> segmenter_;  ///< null: every code point is a unit
   std::unique_ptr<LacVocabulary> vocabulary_;
   std::vector<std::string> tags_;
 };
@@ -46,19 +54,25 @@ LexicalAnalysis::LexicalAnalysis(Module& module) : module_(module) {
   const std::string id = module.manifest().id();
   Fields pre(module.manifest().preprocess, id + ": preprocess");
   Fields post(module.manifest().postprocess, id + ": postprocess");
-  const RelPath dictionary = pre.path("segment"), words = pre.path("words");
+  std::optional<RelPath> dictionary;
+  if (pre.has("segment")) dictionary = pre.path("segment");
+  const RelPath words = pre.path("words");
   const RelPath replacements = pre.path("q2b"), tags = post.path("tags");
   ranked_ = post.boolean("rank");
   pre.done();
   post.done();
-  within(concat(id, ": ", dictionary.str()),
-         [&] { segmenter_ = std::make_unique<LacSegmenter>(module.files().open(dictionary)); });
+  if (dictionary) {
+    within(concat(id, ": ", dictionary->str()),
+           [&] { segmenter_ = std::make_unique<LacSegmenter>(module.files().open(*dictionary)); });
+  }
   within(concat(id, ": ", words.str(), " and ", replacements.str()), [&] {
     vocabulary_ = std::make_unique<LacVocabulary>(module.files().open(words),
                                                   module.files().open(replacements));
   });
   within(concat(id, ": ", tags.str()),
          [&] { tags_ = read_lac_tags(module.files().open(tags).text()); });
+  tagged_ = std::any_of(tags_.begin(), tags_.end(),
+                        [](const std::string& tag) { return tag.size() > 2; });
 }
 
 Batch LexicalAnalysis::encode(std::span<const Sample> samples) const {
@@ -69,8 +83,8 @@ Batch LexicalAnalysis::encode(std::span<const Sample> samples) const {
     }
     batch.ends.push_back(code_point_ends(sample.text));
     const std::vector<size_t>& ends = batch.ends.back();
-    batch.units.push_back(
-        vocabulary_->units(sample.text, ends, segmenter_->cut(sample.text, ends)));
+    batch.units.push_back(vocabulary_->units(
+        sample.text, ends, segmenter_ ? segmenter_->cut(sample.text, ends) : one_by_one(ends)));
     const std::vector<int64_t>& ids = batch.units.back().ids;
     if (ids.empty()) continue;
     batch.words.insert(batch.words.end(), ids.begin(), ids.end());
@@ -126,9 +140,9 @@ json LexicalAnalysis::decode(const Sample& sample, const Batch& batch, size_t te
   for (const Word& word : words) {
     const size_t from = word.span.start == 0 ? 0 : ends[word.span.start - 1];
     json item = {{"text", sample.text.substr(from, ends[word.span.end - 1] - from)},
-                 {"tag", word.tag},
                  {"start", word.span.start},
                  {"end", word.span.end}};
+    if (tagged_) item["tag"] = word.tag;
     if (!ranks.empty()) item["rank"] = word.rank;
     list.push_back(std::move(item));
   }

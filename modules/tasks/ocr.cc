@@ -6,11 +6,13 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "hub/fields.h"
 #include "modules/ctc.h"
 #include "modules/db_postprocess.h"
-#include "hub/fields.h"
+#include "modules/draw.h"
 #include "modules/geometry.h"
 #include "modules/module.h"
+#include "modules/pixels.h"
 
 namespace hub {
 namespace {
@@ -84,16 +86,13 @@ class Ocr final : public Task {
   std::vector<Quad> find_lines(const Image& image);
   void turn_upright(std::vector<Image>& lines);
   std::vector<CtcText> read_lines(const std::vector<Image>& lines);
-  /// Writes normalised planes of `height` x `width`; what is right of the picture is 0.
-  void put(const Image& image, float* planes, int width, int height) const;
   Tensor run(const std::string& network, const Tensor& pixels, const Shape& wanted);
 
   struct Size {
     int width = 0, height = 0;
   };
   Module& module_;
-  bool bgr_ = false;
-  std::vector<double> mean_, scale_;
+  PixelRule pixels_;
   int shorter_ = 0, multiple_ = 0;
   Size classify_, recognise_;
   DbOptions boxes_;
@@ -105,9 +104,7 @@ Ocr::Ocr(Module& module) : module_(module) {
   const Manifest& manifest = module.manifest();
   const std::string where = manifest.id() + ": preprocess";
   Fields pre(manifest.preprocess, where);
-  bgr_ = pre.choice("channels", {"rgb", "bgr"}) == "bgr";
-  mean_ = pre.numbers("mean", 3);
-  scale_ = pre.numbers("scale", 3);
+  pixels_ = PixelRule(pre);
   const auto part = [&](const char* key) {
     return Fields(pre.object(key), concat(where, ": ", key));
   };
@@ -173,7 +170,7 @@ std::vector<Quad> Ocr::find_lines(const Image& image) {
   const double scale = std::max(1.0, std::min(shorter_ / least, shorter_ * widest / most));
   const Image input = resized(image, scale, multiple_);
   Tensor pixels(DType::f32, {1, 3, input.height, input.width});
-  put(input, pixels.data<float>(), input.width, input.height);
+  pixels_.put(input, pixels.data<float>(), input.width, input.height);
   const Tensor map = run("detect", pixels, {1, 1, input.height, input.width});
   return text_boxes(map.values<float>(), input.width, input.height, image.width, image.height,
                     boxes_);
@@ -188,8 +185,9 @@ void Ocr::turn_upright(std::vector<Image>& lines) {
     for (size_t i = 0; i < count; ++i) {
       const Image& line = lines[begin + i];
       const int shown = static_cast<int>(std::min<double>(width, std::ceil(height * aspect(line))));
-      put(resize_opencv(line, shown, height),
-          pixels.data<float>() + i * 3 * static_cast<size_t>(width * height), width, height);
+      pixels_.put(resize_opencv(line, shown, height),
+                  pixels.data<float>() + i * 3 * static_cast<size_t>(width * height), width,
+                  height);
     }
     const Tensor scores = run("classify", pixels, {rows, 2});
     for (size_t i = 0; i < count; ++i) {
@@ -218,8 +216,9 @@ std::vector<CtcText> Ocr::read_lines(const std::vector<Image>& lines) {
     for (size_t i = 0; i < batch.size(); ++i) {
       const Image& line = lines[batch[i]];
       const int shown = static_cast<int>(std::min<double>(width, std::ceil(height * aspect(line))));
-      put(resize_opencv(line, shown, height),
-          pixels.data<float>() + i * 3 * static_cast<size_t>(width * height), width, height);
+      pixels_.put(resize_opencv(line, shown, height),
+                  pixels.data<float>() + i * 3 * static_cast<size_t>(width * height), width,
+                  height);
     }
     const Tensor scores =
         run("recognise", pixels, {rows, -1, static_cast<int64_t>(characters_->classes())});
@@ -228,18 +227,6 @@ std::vector<CtcText> Ocr::read_lines(const std::vector<Image>& lines) {
       texts[batch[i]] = characters_->decode(scores.values<float>().subspan(i * size, size));
   }
   return texts;
-}
-
-void Ocr::put(const Image& image, float* planes, int width, int height) const {
-  for (size_t c = 0; c < 3; ++c) {
-    float values[256];
-    for (int v = 0; v < 256; ++v) values[v] = static_cast<float>((v - mean_[c]) * scale_[c]);
-    for (int y = 0; y < height; ++y, planes += width) {
-      const uint8_t* from = image.row(y) + (bgr_ ? 2 - c : c);
-      for (int x = 0; x < image.width; ++x) planes[x] = values[from[3 * x]];
-      std::fill(planes + image.width, planes + width, 0.0f);
-    }
-  }
 }
 
 /// The only output of a network, which has the wanted shape (-1: any) and numbers in it.
@@ -258,26 +245,14 @@ Tensor Ocr::run(const std::string& network, const Tensor& pixels, const Shape& w
 }
 
 Image Ocr::draw(const Sample& sample, const json& output) const {
-  constexpr uint8_t colour[3] = {255, 0, 60};
+  constexpr Colour colour = {255, 0, 60};
   Image picture = sample.image;
-  const auto dot = [&](int x, int y) {
-    for (int i = 0; i < 4; ++i) {
-      const int px = x + i % 2, py = y + i / 2;
-      if (px < 0 || py < 0 || px >= picture.width || py >= picture.height) continue;
-      std::copy_n(colour, 3, picture.row(py) + 3 * px);
-    }
-  };
   for (const json& line : output.at("lines")) {
     const auto corners = line.at("polygon").get<std::vector<std::array<double, 2>>>();
     for (size_t i = 0; i < corners.size(); ++i) {
       const auto [x0, y0] = corners[i];
       const auto [x1, y1] = corners[(i + 1) % corners.size()];
-      const int steps = static_cast<int>(std::max(std::abs(x1 - x0), std::abs(y1 - y0))) + 1;
-      for (int k = 0; k <= steps; ++k) {
-        const double t = static_cast<double>(k) / steps;
-        dot(static_cast<int>(std::lround(x0 + t * (x1 - x0))),
-            static_cast<int>(std::lround(y0 + t * (y1 - y0))));
-      }
+      draw_line(picture, x0, y0, x1, y1, colour, 2);
     }
   }
   return picture;

@@ -1,13 +1,13 @@
-// Sentence embedding: WordPiece, an encoder, the mean of its last layer over the tokens, unit
-// length. preprocess: see text_encoder.h; postprocess: pooling "mean", normalize.
+// Sentence embedding: tokens, an encoder, the mean of its last layer over the tokens, unit length.
+// preprocess: see text_encoder.h; postprocess: pooling "mean", normalize.
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/error.h"
 #include "hub/fields.h"
 #include "modules/text_encoder.h"
+#include "modules/vectors.h"
 
 namespace hub {
 namespace {
@@ -64,14 +64,8 @@ SentenceEmbedding::Vector SentenceEmbedding::pool(const float* hidden, size_t to
   for (size_t i = 0; i < tokens; ++i) {
     for (size_t k = 0; k < width; ++k) mean[k] += hidden[i * width + k];
   }
-  double square = 0;
-  for (float& x : mean) {
-    x /= static_cast<float>(tokens);
-    square += double{x} * x;
-  }
-  if (!normalize_) return mean;
-  const double norm = std::max(std::sqrt(square), 1e-12);
-  for (float& x : mean) x = static_cast<float>(x / norm);
+  for (float& x : mean) x /= static_cast<float>(std::max<size_t>(tokens, 1));
+  if (normalize_) to_unit_length(mean);
   return mean;
 }
 
@@ -85,7 +79,7 @@ std::vector<SentenceEmbedding::Vector> SentenceEmbedding::embed(std::span<const 
                    [&](size_t a, size_t b) { return texts[a].size() > texts[b].size(); });
   std::vector<Vector> out(texts.size());
   for (size_t first = 0; first < order.size();) {
-    const size_t length = texts[order[first]].size();
+    const size_t length = std::max<size_t>(texts[order[first]].size(), 1);
     const size_t rows =
         std::clamp(most_tokens / length, size_t{1}, std::min(most_rows, order.size() - first));
     std::vector<const std::vector<int64_t>*> group;
@@ -99,16 +93,6 @@ std::vector<SentenceEmbedding::Vector> SentenceEmbedding::embed(std::span<const 
     first += rows;
   }
   return out;
-}
-
-double cosine(const std::vector<float>& a, const std::vector<float>& b) {
-  double ab = 0, aa = 0, bb = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    ab += double{a[i]} * b[i];
-    aa += double{a[i]} * a[i];
-    bb += double{b[i]} * b[i];
-  }
-  return ab / std::max(std::sqrt(aa * bb), 1e-12);
 }
 
 /// With options.pair one result for the two samples.

@@ -1,0 +1,128 @@
+// Object detection: the picture stretched to the size of one network; what its decoder finds,
+// without overlaps, in pixels of the original. preprocess: width, height and pixels.h; postprocess:
+// decoder (detection.h), labels (a file), threshold (of scores), overlap (of boxes of one label).
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "hub/fields.h"
+#include "modules/detection.h"
+#include "modules/draw.h"
+#include "modules/labels.h"
+#include "modules/pixels.h"
+
+namespace hub {
+namespace {
+
+class ObjectDetection final : public Task {
+ public:
+  explicit ObjectDetection(Module& module);
+  InputKind input() const override { return InputKind::image; }
+  size_t batch() const override { return 4; }
+  std::vector<json> predict(std::span<const Sample> samples, const RunOptions& options) override;
+  Image draw(const Sample& sample, const json& output) const override;
+
+ private:
+  json objects(const Image& image, std::span<const Tensor> outputs, size_t row) const;
+
+  Module& module_;
+  Resizer resize_ = nullptr;
+  PixelRule pixels_;
+  int width_ = 0, height_ = 0;
+  DetectionDecoder decode_ = nullptr;
+  double threshold_ = 0, overlap_ = 0;
+  std::vector<std::string> labels_;
+};
+
+ObjectDetection::ObjectDetection(Module& module) : module_(module) {
+  Fields pre(module.manifest().preprocess, module.manifest().id() + ": preprocess");
+  resize_ = read_resizer(pre);
+  width_ = static_cast<int>(pre.integer("width", 8, 4096));
+  height_ = static_cast<int>(pre.integer("height", 8, 4096));
+  pixels_ = PixelRule(pre);
+  pre.done();
+
+  Fields post(module.manifest().postprocess, module.manifest().id() + ": postprocess");
+  std::vector<std::string> names;
+  for (const NamedDecoder& decoder : detection_decoders) names.emplace_back(decoder.name);
+  const std::string name = post.choice("decoder", names);
+  for (const NamedDecoder& decoder : detection_decoders) {
+    if (decoder.name == name) decode_ = decoder.decode;
+  }
+  labels_ = read_labels(module, post.path("labels"));
+  const auto share = [&](const char* key) {
+    const double value = post.number(key);
+    if (!(value >= 0 && value <= 1)) post.refuse(key, "is not within 0 to 1");
+    return value;
+  };
+  threshold_ = share("threshold");
+  overlap_ = share("overlap");
+  post.done();
+}
+
+std::vector<json> ObjectDetection::predict(std::span<const Sample> samples, const RunOptions&) {
+  Session& network = module_.network("main");
+  const size_t rows = rows_of(network, samples.size());
+  const size_t picture = size_t{3} * static_cast<size_t>(width_) * static_cast<size_t>(height_);
+  std::vector<json> results;
+  while (!samples.empty()) {
+    const auto some = samples.first(std::min(rows, samples.size()));
+    samples = samples.subspan(some.size());
+    Tensor pixels(DType::f32, {static_cast<int64_t>(rows), 3, height_, width_});
+    float* to = pixels.data<float>();
+    std::fill(to + some.size() * picture, to + rows * picture, 0.0F);
+    for (size_t i = 0; i < some.size(); ++i) {
+      pixels_.put(resize_(some[i].image, width_, height_), to + i * picture, width_, height_);
+    }
+    const std::vector<Tensor> outputs = network.run({pixels});
+    for (size_t i = 0; i < some.size(); ++i) {
+      results.push_back(within(concat(module_.manifest().id(), ": ", some[i].name),
+                               [&] { return objects(some[i].image, outputs, i); }));
+    }
+  }
+  return results;
+}
+
+json ObjectDetection::objects(const Image& image, std::span<const Tensor> outputs,
+                              size_t row) const {
+  const std::vector<Detection> found = without_overlaps(
+      decode_({outputs, row, width_, height_, labels_.size(), threshold_}), overlap_);
+  const auto back = [](double place, int from, int to) {
+    return std::clamp(place * to / from, 0.0, static_cast<double>(to));
+  };
+  json list = json::array();
+  for (const Detection& d : found) {
+    const double left = back(d.left, width_, image.width);
+    const double top = back(d.top, height_, image.height);
+    const double right = back(d.right, width_, image.width);
+    const double bottom = back(d.bottom, height_, image.height);
+    list.push_back({{"label", labels_[d.label]},
+                    {"score", d.score},
+                    {"box", {left, top, right - left, bottom - top}}});
+  }
+  return {{"objects", std::move(list)}};
+}
+
+Image ObjectDetection::draw(const Sample& sample, const json& output) const {
+  Image picture = sample.image;
+  const int thick = std::max(2, std::min(picture.width, picture.height) / 300);
+  for (const json& object : output.at("objects")) {
+    const std::string label = object.at("label");
+    const auto box = object.at("box").get<std::array<double, 4>>();
+    const Colour colour = colour_of(
+        static_cast<size_t>(std::find(labels_.begin(), labels_.end(), label) - labels_.begin()));
+    draw_box(picture, box[0], box[1], box[0] + box[2], box[1] + box[3], colour, thick);
+    const auto percent = static_cast<int>(100 * object.at("score").get<double>() + 0.5);
+    draw_label(picture, box[0], box[1], concat(label, " ", percent, "%"), colour,
+               thick - thick / 3);
+  }
+  return picture;
+}
+
+}  // namespace
+
+std::unique_ptr<Task> make_object_detection(Module& module) {
+  return std::make_unique<ObjectDetection>(module);
+}
+
+}  // namespace hub
