@@ -126,24 +126,7 @@ std::optional<Prepared> prepare_panel_conv(const OpCall& call, std::span<const O
   for (int64_t t = 0; t < made.taps(); ++t) pieces.push_back({t, made.taps(), x[1] * made.taps()});
   const auto weights = std::make_shared<Panels>(x[1], y[1], std::move(pieces));
   made.piece = weights->piece_size();
-  Prepared p;
-  p.in.assign(in.size(), nullptr);
-  p.in[0] = image_layout(x);
-  p.in[1] = weights;
-  if (in.size() > 3 && in[3].present) p.in[3] = image_layout(y);
-  p.out = {image_layout(y)};
-  p.scratch = static_cast<size_t>(made.room()) * sizeof(float);
-  p.how = "panels";
-  p.bind = [made](const Places& at) -> Step {
-    const auto place = [&](size_t i) {
-      return static_cast<float*>(i < at.in.size() ? at.in[i] : nullptr);
-    };
-    return [=, x = place(0), u = place(1), bias = place(2), residual = place(3),
-            y = static_cast<float*>(at.out[0]), scratch = static_cast<float*>(at.scratch)] {
-      made.run(x, u, bias, residual, y, scratch);
-    };
-  };
-  return p;
+  return own_conv(made, weights, in, y, made.room(), "panels");
 }
 
 }  // namespace hub::onednn

@@ -115,24 +115,7 @@ std::optional<Prepared> prepare_winograd(const OpCall& call, std::span<const Ope
   made.group = group_size(made);
   const auto weights = std::make_shared<WinogradWeights>(x[1], y[1], block);
   made.piece = weights->piece_size();
-  Prepared p;
-  p.in.assign(in.size(), nullptr);
-  p.in[0] = image_layout(x);
-  p.in[1] = weights;
-  if (in.size() > 3 && in[3].present) p.in[3] = image_layout(y);
-  p.out = {image_layout(y)};
-  p.scratch = static_cast<size_t>(made.room() * made.team + made.out.channels) * sizeof(float);
-  p.how = "winograd";
-  p.bind = [made](const Places& at) -> Step {
-    const auto place = [&](size_t i) {
-      return static_cast<float*>(i < at.in.size() ? at.in[i] : nullptr);
-    };
-    return [=, x = place(0), u = place(1), bias = place(2), residual = place(3),
-            y = static_cast<float*>(at.out[0]), scratch = static_cast<float*>(at.scratch)] {
-      made.run(x, u, bias, residual, y, scratch);
-    };
-  };
-  return p;
+  return own_conv(made, weights, in, y, made.room() * made.team + made.out.channels, "winograd");
 }
 
 }  // namespace hub::onednn
