@@ -67,6 +67,9 @@ void run_calls(const Program& program, std::vector<Tensor>& values, const RunBlo
 }
 
 std::vector<Tensor> run_plainly(const BlockPtr& block, const std::vector<Tensor>& inputs) {
+  if (!block->states.empty())
+    fail(Code::refused, "a block with the state '", (*block)[block->states[0].value].name,
+         "', whose numbers nobody holds");
   std::vector<Tensor> values;
   for (const Value& v : block->values) values.push_back(v.constant);
   for (size_t i = 0; i < inputs.size(); ++i)

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+#include "runtime/block.h"
 #include "runtime/op.h"
 #include "tests/error_of.h"
 #include "tests/runtime/files.h"
@@ -136,4 +137,11 @@ TEST_CASE("program: constants lie aligned in the bytes and are seen there") {
 
 TEST_CASE("program: cut and damaged bytes") {
   check_damage(to_bytes(small()), [](const std::string& bytes) { from(bytes).check(); });
+}
+
+TEST_CASE("program: a block has no states of its own") {
+  auto p = std::make_shared<Program>();
+  const Var x{p.get(), p->add_state("x", {DType::f32, {3}})};
+  p->outputs = {apply("neg", {x}).id};
+  CHECK_THAT(error_of(Code::refused, [&] { run_plainly(p, {}); }), Catch::Contains("state 'x'"));
 }
