@@ -83,6 +83,7 @@ ResizeTable resize_table(const Attrs& attrs, const ResizeAxis& axis) {
   }
   for (int64_t i = 0; i < axis.out; ++i) {
     const double x = coordinate(where, axis, i);
+    if (!(std::fabs(x) < 1e15)) fail(Code::refused, "it would read at ", x);
     if (where == "tf_crop_and_resize")
       table.outside.push_back(x < 0 || x > static_cast<double>(axis.in - 1));
     if (reach == 0) {

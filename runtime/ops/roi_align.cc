@@ -57,9 +57,10 @@ std::vector<std::vector<Between>> side(double from, double to, int64_t bins, int
   const double bin = length / static_cast<double>(bins);
   int64_t samples = s.ratio;
   if (samples == 0) {
-    if (!(std::ceil(bin) <= static_cast<double>(most_samples)))
+    const double enough = std::max(std::ceil(bin), 0.0);
+    if (!(enough <= static_cast<double>(most_samples)))
       fail(Code::refused, "a box from ", from, " to ", to, " needs too many samples");
-    samples = std::max<int64_t>(static_cast<int64_t>(std::ceil(bin)), 0);
+    samples = static_cast<int64_t>(enough);
   }
   if (bins * samples > 1 << 20) fail(Code::refused, bins, " bins of ", samples, " samples");
   std::vector<std::vector<Between>> out(static_cast<size_t>(bins));

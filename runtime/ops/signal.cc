@@ -178,7 +178,9 @@ std::vector<int64_t> edges(int64_t bins, double length, double rate, double low,
   for (int64_t i = 0; i < bins + 2; ++i) {
     const double hertz =
         700 * (std::pow(10, (static_cast<double>(i) * step + mel(low)) / 2595) - 1);
-    out.push_back(static_cast<int64_t>(std::floor((length + 1) * hertz / rate)));
+    const double edge = std::floor((length + 1) * hertz / rate);
+    if (!(std::fabs(edge) < 1e15)) fail(Code::refused, "a mel band at ", hertz, " Hz of ", rate);
+    out.push_back(static_cast<int64_t>(edge));
   }
   return out;
 }
