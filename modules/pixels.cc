@@ -58,6 +58,12 @@ void PixelRule::put_interleaved(const Image& image, float* pixels) const {
   }
 }
 
+StretchRule::StretchRule(Fields& fields)
+    : resize(read_resizer(fields)),
+      width(static_cast<int>(fields.integer("width", 8, 4096))),
+      height(static_cast<int>(fields.integer("height", 8, 4096))),
+      pixels(fields) {}
+
 size_t rows_of(const Session& network, size_t wanted) {
   const Shape& shape = network.program()[network.program().inputs.at(0)].declared.shape;
   const int64_t fixed = shape.rank() == 4 ? shape[0] : -1;

@@ -30,6 +30,19 @@ class PixelRule {
   float values_[3][256] = {};
 };
 
+/// A network that takes pictures of one size, stretched to it: the keys resize, width, height (8 to
+/// 4096) and those of PixelRule.
+struct StretchRule {
+  Resizer resize = nullptr;
+  int width = 0, height = 0;
+  PixelRule pixels;
+
+  StretchRule() = default;
+  explicit StretchRule(Fields& fields);
+  size_t plane() const { return static_cast<size_t>(width) * static_cast<size_t>(height); }
+  Image stretched(const Image& image) const { return resize(image, width, height); }
+};
+
 /// How many pictures one run of the network takes: as many as it was exported with or, where it
 /// takes any number, `wanted`; at least 1.
 size_t rows_of(const Session& network, size_t wanted);

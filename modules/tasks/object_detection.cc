@@ -26,9 +26,7 @@ class ObjectDetection final : public Task {
   json objects(const Image& image, std::span<const Tensor> outputs, size_t row) const;
 
   Module& module_;
-  Resizer resize_ = nullptr;
-  PixelRule pixels_;
-  int width_ = 0, height_ = 0;
+  StretchRule input_;
   DetectionDecoder decode_ = nullptr;
   double threshold_ = 0, overlap_ = 0;
   std::vector<std::string> labels_;
@@ -36,10 +34,7 @@ class ObjectDetection final : public Task {
 
 ObjectDetection::ObjectDetection(Module& module) : module_(module) {
   Fields pre(module.manifest().preprocess, module.manifest().id() + ": preprocess");
-  resize_ = read_resizer(pre);
-  width_ = static_cast<int>(pre.integer("width", 8, 4096));
-  height_ = static_cast<int>(pre.integer("height", 8, 4096));
-  pixels_ = PixelRule(pre);
+  input_ = StretchRule(pre);
   pre.done();
 
   Fields post(module.manifest().postprocess, module.manifest().id() + ": postprocess");
@@ -63,16 +58,17 @@ ObjectDetection::ObjectDetection(Module& module) : module_(module) {
 std::vector<json> ObjectDetection::predict(std::span<const Sample> samples, const RunOptions&) {
   Session& network = module_.network("main");
   const size_t rows = rows_of(network, samples.size());
-  const size_t picture = size_t{3} * static_cast<size_t>(width_) * static_cast<size_t>(height_);
+  const size_t picture = 3 * input_.plane();
   std::vector<json> results;
   while (!samples.empty()) {
     const auto some = samples.first(std::min(rows, samples.size()));
     samples = samples.subspan(some.size());
-    Tensor pixels(DType::f32, {static_cast<int64_t>(rows), 3, height_, width_});
+    Tensor pixels(DType::f32, {static_cast<int64_t>(rows), 3, input_.height, input_.width});
     float* to = pixels.data<float>();
     std::fill(to + some.size() * picture, to + rows * picture, 0.0F);
     for (size_t i = 0; i < some.size(); ++i) {
-      pixels_.put(resize_(some[i].image, width_, height_), to + i * picture, width_, height_);
+      input_.pixels.put(input_.stretched(some[i].image), to + i * picture, input_.width,
+                        input_.height);
     }
     const std::vector<Tensor> outputs = network.run({pixels});
     for (size_t i = 0; i < some.size(); ++i) {
@@ -86,16 +82,16 @@ std::vector<json> ObjectDetection::predict(std::span<const Sample> samples, cons
 json ObjectDetection::objects(const Image& image, std::span<const Tensor> outputs,
                               size_t row) const {
   const std::vector<Detection> found = without_overlaps(
-      decode_({outputs, row, width_, height_, labels_.size(), threshold_}), overlap_);
+      decode_({outputs, row, input_.width, input_.height, labels_.size(), threshold_}), overlap_);
   const auto back = [](double place, int from, int to) {
     return std::clamp(place * to / from, 0.0, static_cast<double>(to));
   };
   json list = json::array();
   for (const Detection& d : found) {
-    const double left = back(d.left, width_, image.width);
-    const double top = back(d.top, height_, image.height);
-    const double right = back(d.right, width_, image.width);
-    const double bottom = back(d.bottom, height_, image.height);
+    const double left = back(d.left, input_.width, image.width);
+    const double top = back(d.top, input_.height, image.height);
+    const double right = back(d.right, input_.width, image.width);
+    const double bottom = back(d.bottom, input_.height, image.height);
     list.push_back({{"label", labels_[d.label]},
                     {"score", d.score},
                     {"box", {left, top, right - left, bottom - top}}});

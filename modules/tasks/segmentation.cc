@@ -22,23 +22,17 @@ class Segmentation final : public Task {
   Image draw(const Sample& sample, const json& output) const override;
 
  private:
-  size_t plane() const { return static_cast<size_t>(width_) * static_cast<size_t>(height_); }
   Tensor masks(std::span<const Sample> samples, size_t rows) const;
 
   Module& module_;
-  Resizer resize_ = nullptr;
-  PixelRule pixels_;
-  int width_ = 0, height_ = 0;
+  StretchRule input_;
   std::string label_;
   double threshold_ = 0;
 };
 
 Segmentation::Segmentation(Module& module) : module_(module) {
   Fields pre(module.manifest().preprocess, module.manifest().id() + ": preprocess");
-  resize_ = read_resizer(pre);
-  width_ = static_cast<int>(pre.integer("width", 8, 4096));
-  height_ = static_cast<int>(pre.integer("height", 8, 4096));
-  pixels_ = PixelRule(pre);
+  input_ = StretchRule(pre);
   pre.done();
 
   Fields post(module.manifest().postprocess, module.manifest().id() + ": postprocess");
@@ -52,21 +46,23 @@ Segmentation::Segmentation(Module& module) : module_(module) {
 /// samples, whatever comes behind them.
 Tensor Segmentation::masks(std::span<const Sample> samples, size_t rows) const {
   const auto count = static_cast<int64_t>(rows);
-  Tensor pixels(DType::f32, {count, height_, width_, 3});
+  Tensor pixels(DType::f32, {count, input_.height, input_.width, 3});
   float* to = pixels.data<float>();
   for (const Sample& sample : samples) {
-    pixels_.put_interleaved(resize_(sample.image, width_, height_), to);
-    to += 3 * plane();
+    input_.pixels.put_interleaved(input_.stretched(sample.image), to);
+    to += 3 * input_.plane();
   }
   std::fill(to, pixels.data<float>() + pixels.numel(), 0.0F);
   const Tensor masks = module_.network("main").run({pixels}).at(0);
-  if (masks.dtype() != DType::f32 || masks.shape() != Shape{count, height_, width_, 1}) {
+  if (masks.dtype() != DType::f32 ||
+      masks.shape() != Shape{count, input_.height, input_.width, 1}) {
     fail(Code::refused, module_.manifest().id(), ": the network gives ", masks.spec().str(),
-         ", wanted float32[", rows, ", ", height_, ", ", width_, ", 1], a mask a picture");
+         ", wanted float32[", rows, ", ", input_.height, ", ", input_.width,
+         ", 1], a mask a picture");
   }
   for (size_t i = 0; i < samples.size(); ++i) {
-    const float* mask = masks.data<float>() + i * plane();
-    if (std::any_of(mask, mask + plane(), [](float v) { return std::isnan(v); }))
+    const float* mask = masks.data<float>() + i * input_.plane();
+    if (std::any_of(mask, mask + input_.plane(), [](float v) { return std::isnan(v); }))
       fail(Code::numeric, samples[i].name, ": the network gave a mask that is not a number");
   }
   return masks;
@@ -80,10 +76,10 @@ std::vector<json> Segmentation::predict(std::span<const Sample> samples, const R
     samples = samples.subspan(some.size());
     const Tensor found = masks(some, rows);
     for (size_t i = 0; i < some.size(); ++i) {
-      const float* mask = found.data<float>() + i * plane();
+      const float* mask = found.data<float>() + i * input_.plane();
       const auto inside =
-          std::count_if(mask, mask + plane(), [&](float v) { return v > threshold_; });
-      const double share = static_cast<double>(inside) / static_cast<double>(plane());
+          std::count_if(mask, mask + input_.plane(), [&](float v) { return v > threshold_; });
+      const double share = static_cast<double>(inside) / static_cast<double>(input_.plane());
       json kind = {{"label", label_}, {"share", share}};
       results.push_back({{"classes", json::array({std::move(kind)})}});
     }
@@ -95,8 +91,8 @@ std::vector<json> Segmentation::predict(std::span<const Sample> samples, const R
 /// mask, which would be most of a result nobody reads: the network runs once more.
 Image Segmentation::draw(const Sample& sample, const json&) const {
   const Tensor found = masks({&sample, 1}, rows_of(module_.network("main"), 1));
-  Image mask{.width = width_, .height = height_, .channels = 1, .pixels = {}};
-  for (const float v : std::span(found.data<float>(), plane()))
+  Image mask{.width = input_.width, .height = input_.height, .channels = 1, .pixels = {}};
+  for (const float v : std::span(found.data<float>(), input_.plane()))
     mask.pixels.push_back(static_cast<uint8_t>(std::lround(255 * std::clamp(v, 0.0F, 1.0F))));
   Image picture = sample.image;
   mask = resize_opencv(mask, picture.width, picture.height);
