@@ -2,8 +2,6 @@
 // runtime/ops/tflite_import.cc. Pictures keep the file's order, channels last; passes turn them.
 // Numbers of fields, operators and types are those of TensorFlow's schema.fbs.
 #include <algorithm>
-#include <climits>
-#include <map>
 
 #include "base/text.h"
 #include "runtime/budget.h"
@@ -16,7 +14,7 @@
 namespace hub {
 namespace {
 
-/// An option of an operator: b a byte, i a 32-bit integer, f a float, l a list of integers.
+/// An option of an operator: b a byte, i a 32-bit integer, f a float.
 struct Option {
   const char* name;
   char type;
@@ -51,7 +49,6 @@ const std::vector<Operator>& operators() {
        {{"padding", 'b', 0},
         {"stride_w", 'i', 1},
         {"stride_h", 'i', 2},
-        {"multiplier", 'i', 3},
         {"activation", 'b', 4},
         {"dilation_w", 'i', 5},
         {"dilation_h", 'i', 6}}},
@@ -245,9 +242,8 @@ class Importer {
       if (o.type == 'f') {
         attrs.set(o.name, options ? options->number<float>(field, 1) : 1.0);
       } else {
-        // A stride, a dilation or a multiplier that is left out is 1; all else 0.
-        const std::string_view name = o.name;
-        const bool one = name.starts_with("dilation");
+        // A dilation that is left out is 1; all else 0.
+        const bool one = std::string_view(o.name).starts_with("dilation");
         const int64_t value = !options        ? one
                               : o.type == 'b' ? options->number<uint8_t>(field, 0)
                                               : options->number<int32_t>(field, one ? 1 : 0);

@@ -13,9 +13,7 @@ class Finder {
       : p_(program), specs_(specs), uses_(program) {}
 
   const OpCall* writer(ValueId id, std::string_view op) const {
-    const int w = id == absent ? -1 : uses_.writer[static_cast<size_t>(id)];
-    if (w < 0 || !is(p_.ops[static_cast<size_t>(w)], op)) return nullptr;
-    return &p_.ops[static_cast<size_t>(w)];
+    return writer_of(p_, uses_, id, op);
   }
   /// The input of the transpose that writes `id`, or absent.
   ValueId turned(ValueId id, const std::vector<int64_t>& order) const {

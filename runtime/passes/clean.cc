@@ -27,6 +27,12 @@ int Uses::only_reader(ValueId id) const {
   return r.size() == 1 ? r[0] : -1;
 }
 
+const OpCall* writer_of(const Program& program, const Uses& uses, ValueId id, std::string_view op) {
+  const int w = id == absent ? -1 : uses.writer[static_cast<size_t>(id)];
+  if (w < 0 || !is(program.ops[static_cast<size_t>(w)], op)) return nullptr;
+  return &program.ops[static_cast<size_t>(w)];
+}
+
 bool is(const OpCall& call, std::string_view op) {
   const auto needs = static_cast<size_t>(call.op->min_inputs);
   if (call.op->name != op || call.in.size() < needs) return false;

@@ -77,6 +77,8 @@ struct Uses {
   /// The only call that reads the value, or -1 when there are more, or it is an output.
   int only_reader(ValueId id) const;
 };
+/// The call that writes `id` when it is `op`, else null; `id` may be absent.
+const OpCall* writer_of(const Program& program, const Uses& uses, ValueId id, std::string_view op);
 /// Whether the call is one of this operator, with the inputs that it needs and its first output.
 bool is(const OpCall& call, std::string_view op);
 /// The value of a constant with one element, else nothing.

@@ -13,12 +13,8 @@ class Matcher {
   Matcher(Program& program, const std::vector<Spec>& specs)
       : p_(program), specs_(specs), uses_(program) {}
 
-  /// The call that writes `id` when it is `op`, else null.
   const OpCall* writer(ValueId id, std::string_view op) const {
-    if (id == absent) return nullptr;
-    const int w = uses_.writer[static_cast<size_t>(id)];
-    if (w < 0 || !is(p_.ops[static_cast<size_t>(w)], op)) return nullptr;
-    return &p_.ops[static_cast<size_t>(w)];
+    return writer_of(p_, uses_, id, op);
   }
   /// A binary call's operand that is not the scalar `value`, or absent.
   ValueId beside(const OpCall* call, double value) const {

@@ -32,10 +32,7 @@ class Quantizer {
     return bytes && d->in[0] != absent && !known(d->in[0]) && one_step(*d) ? d : nullptr;
   }
   const OpCall* writer(ValueId id, std::string_view op) const {
-    if (id == absent) return nullptr;
-    const int w = uses_.writer[static_cast<size_t>(id)];
-    if (w < 0 || !is(p_.ops[static_cast<size_t>(w)], op)) return nullptr;
-    return &p_.ops[static_cast<size_t>(w)];
+    return writer_of(p_, uses_, id, op);
   }
   /// Whether the scale and the zero point of quantize or dequantize are one constant each, of
   /// numbers that divide.

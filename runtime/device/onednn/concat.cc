@@ -180,8 +180,7 @@ std::optional<Prepared> prepare_slice(const OpCall&, std::span<const Operand> in
     cut = d;
     start = std::clamp<int64_t>(starts[i] < 0 ? starts[i] + x[d] : starts[i], 0, x[d]);
   }
-  if (!cut) return take(in[0], 0, {0}, out, in.size());
-  return take(in[0], *cut, {start}, out, in.size());
+  return take(in[0], cut.value_or(0), {start}, out, in.size());
 }
 
 }  // namespace hub::onednn

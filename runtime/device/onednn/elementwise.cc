@@ -49,7 +49,7 @@ std::optional<Prepared> prepare_unary(const OpCall& call, std::span<const Operan
     return in[i].constant->to_floats()[0];
   });
   // tanh is better in oneDNN's hands.
-  if (step && step->kind != "gelu" && step->kind != "tanh") {
+  if (step && has_elementwise(*step)) {
     const int64_t count = stored(in[0].layout, in[0].spec);
     p.how = "loop";
     p.bind = [step = *step, count](const Places& at) -> Step {

@@ -1,5 +1,7 @@
 #include "runtime/device/onednn/kernels.h"
 
+#include <optional>
+
 #include "base/error.h"
 #include "runtime/device/onednn/vector.h"
 
@@ -41,7 +43,7 @@ enum class Kind {
   square
 };
 
-Kind kind_of(const Post& step) {
+std::optional<Kind> kind_of(const Post& step) {
   static constexpr std::pair<std::string_view, Kind> kinds[] = {
       {"relu", Kind::relu},       {"leaky_relu", Kind::leaky_relu},
       {"clip", Kind::clip},       {"linear", Kind::linear},
@@ -52,7 +54,7 @@ Kind kind_of(const Post& step) {
   for (const auto& [name, kind] : kinds) {
     if (name == step.kind) return kind;
   }
-  fail(Code::unsupported, "no elementwise kernel for '", step.kind, "'");
+  return {};
 }
 
 #define HUB_LOOP(expression)                                \
@@ -100,12 +102,15 @@ void layer_norm_rows(const float* x, const float* scale, const float* bias, floa
   }
 }
 
+bool has_elementwise(const Post& step) { return kind_of(step).has_value(); }
+
 void elementwise(const Post& step, const float* x, float* y, int64_t count) {
-  const Kind kind = kind_of(step);
+  const auto found = kind_of(step);
+  if (!found) fail(Code::unsupported, "no elementwise kernel for '", step.kind, "'");
   const auto a = static_cast<float>(step.a);
   const auto b = static_cast<float>(step.b);
   slices(count,
-         [&](int64_t from, int64_t n) { elementwise_part(kind, a, b, x + from, y + from, n); });
+         [&](int64_t from, int64_t n) { elementwise_part(*found, a, b, x + from, y + from, n); });
 }
 
 void affine_channel(const float* x, const float* scale, const float* shift, float* y,

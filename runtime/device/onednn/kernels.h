@@ -13,6 +13,8 @@ namespace hub::onednn {
 void layer_norm_rows(const float* x, const float* scale, const float* bias, float* y, int64_t rows,
                      int64_t width, float epsilon);
 
+/// Whether elementwise() has a loop for the step; it throws Code::unsupported otherwise.
+bool has_elementwise(const Post& step);
 /// y[i] = step(x[i]); x and y may be the same memory.
 void elementwise(const Post& step, const float* x, float* y, int64_t count);
 

@@ -18,14 +18,7 @@ HUB_INLINE Floats exp_lanes(Floats x) {
   x = x > 88.0F ? Floats{} + 88.0F : x;
   constexpr float whole = 0x1.8p23F;  // adding it leaves no bits for a fraction
   const Floats n = (x * 1.44269504F + whole) - whole;
-  const Floats r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
-  Floats p = r * 1.9875691500e-4F + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = p * r * r + r + 1.0F;
-  return p * (Floats)((__builtin_convertvector(n, Ints) + 127) << 23);
+  return exp_rest(x, n) * (Floats)((__builtin_convertvector(n, Ints) + 127) << 23);
 }
 
 /// The last numbers of a row, filled up with -inf, whose share is nothing.

@@ -121,7 +121,7 @@ std::optional<Prepared> prepare_panel_conv(const OpCall& call, std::span<const O
                  .team = omp_get_max_threads(),
                  .posts = read_post(call.attrs)};
   for (const Post& p : made.posts)
-    if (p.kind == "gelu" || p.kind == "tanh") return {};
+    if (p.kind != "sum" && !has_elementwise(p)) return {};
   std::vector<Panels::Piece> pieces;
   for (int64_t t = 0; t < made.taps(); ++t) pieces.push_back({t, made.taps(), x[1] * made.taps()});
   const auto weights = std::make_shared<Panels>(x[1], y[1], std::move(pieces));

@@ -72,7 +72,7 @@ std::optional<Prepared> prepare_panel_matmul(const OpCall& call, std::span<const
                    .posts = read_post(call.attrs)};
   if (made.m > most_rows) return {};
   for (const Post& p : made.posts)
-    if (p.kind == "tanh") return {};
+    if (p.kind != "sum" && p.kind != "gelu" && !has_elementwise(p)) return {};
   if (in.size() > 2 && in[2].present && in[2].spec.shape != Shape{made.n}) return {};
   Prepared p;
   p.in.assign(in.size(), nullptr);

@@ -111,7 +111,7 @@ std::optional<Prepared> prepare_winograd(const OpCall& call, std::span<const Ope
                 .posts = read_post(call.attrs)};
   if (!pays(made)) return {};
   for (const Post& p : made.posts)
-    if (p.kind == "gelu" || p.kind == "tanh") return {};
+    if (p.kind != "sum" && !has_elementwise(p)) return {};
   made.group = group_size(made);
   const auto weights = std::make_shared<WinogradWeights>(x[1], y[1], block);
   made.piece = weights->piece_size();
