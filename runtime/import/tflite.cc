@@ -85,6 +85,9 @@ const std::vector<Operator>& operators() {
   return all;
 }
 constexpr int custom = 32;
+/// Weights of which one in a hundred is left are as sparse as published networks get; a few bytes
+/// must not ask for all memory.
+constexpr size_t densest = 256;
 
 DType dtype_of(int type, std::string_view name) {
   constexpr DType types[] = {DType::f32,  DType::f16,  DType::i32,     DType::u8,
@@ -97,7 +100,8 @@ DType dtype_of(int type, std::string_view name) {
 
 class Importer {
  public:
-  explicit Importer(const MappedFile& file) : file_(file), model_(file.text(), 0) {}
+  explicit Importer(const MappedFile& file)
+      : file_(file), model_(file.text(), 0), densified_left_(densest * file.text().size()) {}
 
   Program import() {
     if (model_.number<uint32_t>(0, 0) != 3)
@@ -162,9 +166,17 @@ class Importer {
     return buffer.text(0);
   }
 
-  Tensor constant_of(const FlatTable& t, std::string_view bytes) const {
+  Tensor constant_of(const FlatTable& t, std::string_view bytes) {
     const Spec spec = spec_of(t);
-    if (const auto sparsity = t.table(6)) return tflite_densified(spec, *sparsity, bytes);
+    if (const auto sparsity = t.table(6)) {
+      const size_t dense = bytes_of(spec);
+      if (dense > densified_left_)
+        fail(Code::refused, "tensor '", printable(t.text(3)), "' of ", bytes.size(),
+             " bytes would be ", spec.str(), "; sparse tensors may take ", densest,
+             " times the file's size in all");
+      densified_left_ -= dense;
+      return tflite_densified(spec, *sparsity, bytes);
+    }
     if (bytes_of(spec) != bytes.size())
       fail(Code::refused, "tensor '", printable(t.text(3)), "' holds ", bytes.size(), " bytes; ",
            spec.str(), " takes ", bytes_of(spec));
@@ -254,6 +266,7 @@ class Importer {
 
   const MappedFile& file_;
   FlatTable model_;
+  size_t densified_left_;
   FlatVector tensors_;
   Program program_;
   Vars values_;

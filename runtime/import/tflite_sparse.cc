@@ -34,12 +34,12 @@ struct Level {
 class Tree {
  public:
   Tree(const Spec& spec, const FlatTable& sparsity, std::string_view bytes)
-      : bytes_(bytes), dense_(spec.dtype, spec.shape) {
+      : bytes_(bytes) {
     const FlatVector order = sparsity.vector(0, 4), blocks = sparsity.vector(1, 4);
     const FlatVector levels = sparsity.vector(2, 4);
     const size_t rank = spec.shape.rank();
     if (order.size() != levels.size() || levels.size() != rank + blocks.size() || rank == 0 ||
-        dense_.numel() == 0)
+        bytes.empty() || bytes_of(spec) == 0)
       damaged();
     for (size_t b = 0; b < blocks.size(); ++b) {
       const int32_t d = blocks.number<int32_t>(b);
@@ -68,6 +68,7 @@ class Tree {
     for (Level& level : levels_) level.size = sizes[level.dimension];
     sizes_ = std::move(sizes);
     at_.assign(levels_.size(), 0);
+    dense_ = Tensor(spec.dtype, spec.shape);
     visits_ = static_cast<int64_t>(levels_.size()) * (dense_.numel() + 1);
     width_ = dense_.bytes() / static_cast<size_t>(dense_.numel());
   }

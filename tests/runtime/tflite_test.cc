@@ -61,4 +61,17 @@ TEST_CASE("a damaged TensorFlow Lite file is refused or means something else, an
   CHECK(runs > 500);
 }
 
+TEST_CASE("a sparse tensor that would fill the memory is refused before it is made") {
+  std::string bytes = read_file(data("operators.tflite"));
+  const int32_t shape[] = {4, 3, 1, 1, 4};  // rank and sizes of the two sparse tensors
+  const std::string_view known(reinterpret_cast<const char*>(shape), sizeof shape);
+  const int32_t large = 1 << 26;
+  size_t found = 0;
+  for (size_t at = 0; (at = bytes.find(known, at)) != std::string::npos; ++found)
+    bytes.replace(at + 4, sizeof large, reinterpret_cast<const char*>(&large), sizeof large);
+  REQUIRE(found >= 2);
+  CHECK_THROWS_WITH(import_tflite(MappedFile::of(std::move(bytes))),
+                    Catch::Matchers::Contains("256 times the file's size"));
+}
+
 }  // namespace hub
