@@ -19,6 +19,7 @@ void Terminal::clear_bar() {
 
 void Terminal::update(std::string_view what, uint64_t done, uint64_t total) {
   if (!bar_wanted_) return;
+  const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (what != bar_what_) {
     bar_what_ = what;
@@ -48,6 +49,7 @@ void Terminal::update(std::string_view what, uint64_t done, uint64_t total) {
 }
 
 void Terminal::status(std::string_view line) {
+  const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (!bar_wanted_ || now - bar_last_ < std::chrono::milliseconds(100)) return;
   bar_last_ = now;
@@ -58,11 +60,13 @@ void Terminal::status(std::string_view line) {
 void Terminal::note(std::string_view message) { complain(message); }
 
 void Terminal::complain(std::string_view message) {
+  const std::lock_guard lock(mutex_);
   clear_bar();
   std::fprintf(stderr, "hub: %s\n", printable(message).c_str());
 }
 
 void Terminal::print(std::string_view text) {
+  const std::lock_guard lock(mutex_);
   clear_bar();
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
     fail(Code::storage, "cannot write to standard output");

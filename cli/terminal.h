@@ -1,7 +1,9 @@
-// What a person sees: data on standard output, messages and a progress bar on standard error.
+// What a person sees: data on standard output, messages and a progress bar on standard error. Any
+// thread may speak.
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -24,6 +26,7 @@ class Terminal final : public Progress {
 
  private:
   void clear_bar();
+  std::mutex mutex_;
   bool bar_wanted_ = false;
   bool bar_shown_ = false;
   std::string bar_what_;

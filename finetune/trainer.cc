@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/ahead.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "finetune/batches.h"
@@ -219,7 +220,7 @@ class Run {
     std::iota(order.begin(), order.end(), 0U);
     if (o_.shuffle) order = shuffled(n, o_.seed, static_cast<uint64_t>(at_.epoch));
     {
-      Ahead ahead(static_cast<size_t>(at_.batch), static_cast<size_t>(batches_), o_.loaders,
+      Ahead<Batch> ahead(static_cast<size_t>(at_.batch), static_cast<size_t>(batches_), o_.loaders,
                   static_cast<size_t>(2 * o_.loaders),
                   [&, epoch = static_cast<uint64_t>(at_.epoch)](size_t number) {
                     return make(order, number, epoch);
@@ -426,7 +427,7 @@ void run_over(
   const auto items = [&](size_t k) {
     return std::span(order).subspan(k * batch, std::min(batch, order.size() - k * batch));
   };
-  Ahead ahead(0, count, loaders, static_cast<size_t>(2 * loaders), [&](size_t k) {
+  Ahead<Batch> ahead(0, count, loaders, static_cast<size_t>(2 * loaders), [&](size_t k) {
     Batch b{encode(items(k), 0, false), 0, items(k).size()};
     check_inputs(items(k), b.inputs);
     return b;

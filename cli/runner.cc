@@ -1,0 +1,203 @@
+#include "cli/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/ahead.h"
+#include "base/digest.h"
+#include "base/text.h"
+#include "cli/output.h"
+
+namespace hub {
+namespace {
+
+/// Keeps the notes, to be shown in the place of the input that they are about.
+struct Kept final : Progress {
+  void update(std::string_view, uint64_t, uint64_t) override {}
+  void note(std::string_view message) override { notes.emplace_back(message); }
+  std::vector<std::string> notes;
+};
+
+}  // namespace
+
+Runner::Runner(Module& module, const Args& args, Context& context)
+    : module_(module),
+      terminal_(context.terminal),
+      json_(context.json_output),
+      timing_(args.flag("--timing")),
+      pair_(args.flag("--pair")),
+      second_(args.text("--second")),
+      folder_(args.text("--output")),
+      journal_path_(args.text("--journal")) {
+  options_.top = args.number("--top", 1);
+  options_.pair = pair_;
+  batch_ = args.text("--batch").empty() ? module.task().batch()
+                                        : static_cast<size_t>(args.number("--batch", 1));
+  if (!folder_.empty()) make_folders(folder_);
+  if (journal_path_.empty()) return;
+  if (pair_) fail(Code::usage, "--journal keeps a result an input; --pair has one of two");
+  const Manifest& manifest = module.manifest();
+  journal_ =
+      std::make_unique<Journal>(journal_path_, json{{"module", manifest.id()},
+                                                    {"manifest", Sha256::of(manifest.text).hex()},
+                                                    {"top", options_.top},
+                                                    {"second", second_},
+                                                    {"output", folder_}});
+}
+
+int Runner::run(std::vector<InputItem> items) {
+  if (pair_) {
+    pair(items);
+    return worst_;
+  }
+  named_ = items.size() > 1;
+  if (journal_) items = left(std::move(items));
+  if (!folder_.empty()) name_files(items);
+  const size_t count = (items.size() + batch_ - 1) / batch_;
+  // A thread for each batch is more than a team for one after the other: nothing waits for the
+  // reading of files, and no step for the slowest of a team.
+  const auto team = static_cast<size_t>(threads());
+  const size_t workers = std::clamp<size_t>(count, 1, team);
+  set_threads(static_cast<int>(team / workers));
+  Ahead<Outcomes> ahead(0, count, static_cast<int>(workers), 2 * workers, [&](size_t i) {
+    return predict(
+        std::span(items).subspan(i * batch_, std::min(batch_, items.size() - i * batch_)));
+  });
+  for (size_t i = 0; i < count; ++i) {
+    for (const Outcome& outcome : ahead.take()) report(outcome);
+    if (count > 1) terminal_.status(concat(done_ + failed_, " of ", items.size()));
+  }
+  if (journal_) summarize();
+  return worst_;
+}
+
+void Runner::pair(const std::vector<InputItem>& items) {
+  if (items.size() != 2)
+    fail(Code::usage, "--pair compares two inputs; ", items.size(), " were given");
+  const auto began = std::chrono::steady_clock::now();
+  std::vector<Sample> samples;
+  for (const InputItem& item : items)
+    samples.push_back(read_sample(item, module_.task().input(), terminal_));
+  Outcome outcome;
+  const InputItem both{InputItem::From::text, items[0].name + " | " + items[1].name, ""};
+  outcome.item = &both;
+  outcome.line = {{"input", both.name},
+                  {"module", module_.manifest().id()},
+                  {"output", module_.task().predict(samples, options_).at(0)}};
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
+  outcome.ms = took.count() / 2;
+  report(outcome);
+}
+
+/// The inputs that the journal holds no result of.
+std::vector<InputItem> Runner::left(std::vector<InputItem> items) {
+  for (const InputItem& item : items)
+    if (item.from == InputItem::From::standard_input)
+      fail(Code::usage, "--journal wants inputs with names; standard input has none");
+  const size_t all = items.size();
+  std::erase_if(items, [&](const InputItem& item) { return journal_->done(item.name); });
+  before_ = all - items.size();
+  return items;
+}
+
+/// A name for the picture of each input: no two the same, none that the journal speaks of.
+void Runner::name_files(const std::vector<InputItem>& items) {
+  std::set<std::string> taken = journal_ ? journal_->files() : std::set<std::string>{};
+  for (const InputItem& item : items) {
+    std::string stem = std::filesystem::path(item.name).stem().string();
+    if (stem.empty() || stem == "-") stem = "input";
+    const std::string begin = folder_ + "/" + stem;
+    std::string path = begin + ".png";
+    for (int n = 2; !taken.insert(path).second; ++n) path = concat(begin, "-", n, ".png");
+    files_[&item] = path;
+  }
+}
+
+/// Called by several threads at once.
+Runner::Outcomes Runner::predict(std::span<const InputItem> items) const {
+  const auto began = std::chrono::steady_clock::now();
+  Outcomes outcomes(items.size());
+  std::vector<Sample> samples;
+  std::vector<Outcome*> of_samples;
+  for (size_t i = 0; i < items.size(); ++i) {
+    outcomes[i].item = &items[i];
+    Kept kept;
+    try {
+      samples.push_back(read_sample(items[i], module_.task().input(), kept));
+      samples.back().text_b = second_;
+      of_samples.push_back(&outcomes[i]);
+    } catch (const Error& e) {
+      outcomes[i].error = e;
+    }
+    outcomes[i].notes = std::move(kept.notes);
+  }
+  std::vector<json> results;
+  try {
+    if (!samples.empty()) results = module_.task().predict(samples, options_);
+  } catch (const Error& e) {
+    if (items.size() == 1) {
+      outcomes[0].error = e;
+      return outcomes;
+    }
+    outcomes.clear();  // one at a time, to find whose fault it is
+    for (const InputItem& item : items) outcomes.push_back(std::move(predict({&item, 1}).front()));
+    return outcomes;
+  }
+  for (size_t k = 0; k < results.size(); ++k) {
+    Outcome& outcome = *of_samples[k];
+    outcome.line = {{"input", outcome.item->name},
+                    {"module", module_.manifest().id()},
+                    {"output", std::move(results[k])}};
+    try {
+      if (!folder_.empty()) draw(samples[k], outcome);
+    } catch (const Error& e) {
+      if (e.code() == Code::unsupported) throw;  // the next would say the same
+      outcome.error = e;
+    }
+  }
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
+  for (Outcome& outcome : outcomes) outcome.ms = took.count() / static_cast<double>(items.size());
+  return outcomes;
+}
+
+void Runner::draw(const Sample& sample, Outcome& outcome) const {
+  const std::string& path = files_.at(outcome.item);
+  write_file(path, encode_png(module_.task().draw(sample, outcome.line.at("output"))));
+  outcome.line["file"] = path;
+  outcome.notes.push_back("wrote " + path);
+}
+
+void Runner::report(const Outcome& outcome) {
+  for (const std::string& note : outcome.notes) terminal_.complain(note);
+  json line = outcome.line;
+  if (outcome.error) {
+    ++failed_;
+    worst_ = std::max(worst_, static_cast<int>(outcome.error->code()));
+    line = {{"input", outcome.item->name},
+            {"error",
+             {{"code", std::string(code_name(outcome.error->code()))},
+              {"message", outcome.error->what()}}}};
+  } else {
+    ++done_;
+    if (timing_) line["ms"] = outcome.ms;
+  }
+  if (journal_) journal_->add(json_line(line));
+  if (json_) terminal_.print(json_line(line));
+  if (outcome.error) {
+    terminal_.complain(outcome.error->what());
+  } else if (!json_) {
+    if (named_ && module_.task().input() != InputKind::text)
+      terminal_.print(printable(outcome.item->name) + ":\n");
+    terminal_.print(output_text(line.at("output")));
+    if (timing_) terminal_.complain(concat(outcome.item->name, ": ", outcome.ms, " ms"));
+  }
+}
+
+void Runner::summarize() const {
+  terminal_.complain(concat(journal_path_, ": ", before_, " done before, ", done_, " now, ",
+                            failed_, " failed",
+                            failed_ > 0 ? "; the same command tries those again" : ""));
+}
+
+}  // namespace hub
