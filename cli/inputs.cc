@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 constexpr uint64_t max_input = uint64_t{256} << 20;
 
 bool name_of_kind(const std::string& name, InputKind kind) {
-  static constexpr std::string_view pictures[] = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif"};
+  static constexpr std::string_view pictures[] = {".jpg", ".jpeg", ".png", ".webp",
+                                                  ".bmp", ".gif",  ".tif", ".tiff"};
   static constexpr std::string_view sounds[] = {".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3"};
   const std::span<const std::string_view> ends =
       kind == InputKind::image ? std::span<const std::string_view>(pictures) : sounds;

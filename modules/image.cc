@@ -44,9 +44,11 @@ Image decode_image(std::string_view bytes, const std::string& name, Progress& pr
     return decode_webp(file);
   if (bytes.starts_with("GIF87a"sv) || bytes.starts_with("GIF89a"sv)) return decode_gif(file);
   if (bytes.starts_with("BM"sv)) return decode_bmp(file);
+  for (const auto kind : {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv})
+    if (bytes.starts_with(kind)) return decode_tiff(file);
   if (bytes.empty()) file.refuse("is not an image: it is empty");
   file.refuse("is not an image: it begins with '", printable(bytes.substr(0, 12)),
-              "'; wanted JPEG, PNG, WebP, BMP or GIF");
+              "'; wanted JPEG, PNG, WebP, BMP, GIF or TIFF");
 }
 
 Image crop(const Image& image, int left, int top, int width, int height) {

@@ -22,10 +22,10 @@ struct Image {
 
 enum class Alpha { on_white, drop };
 
-/// JPEG, PNG, WebP, BMP or GIF (first frame), judged by content. EXIF orientation applied, CMYK,
-/// palette, grey, 16-bit and alpha turned into RGB. Throws Code::refused naming `name`: not an
-/// image, truncated, or more than `max_pixels` (checked before decoding). Notes (say, an animation)
-/// go to progress.
+/// JPEG, PNG, WebP, BMP, GIF or TIFF (first frame or page), judged by content. EXIF orientation
+/// applied, CMYK, palette, grey, 16-bit and alpha turned into RGB. Throws Code::refused naming
+/// `name`: not an image, truncated, or more than `max_pixels` (checked before decoding). Notes
+/// (say, an animation) go to progress.
 Image decode_image(std::string_view bytes, const std::string& name, Progress& progress,
                    Alpha alpha = Alpha::on_white, int64_t max_pixels = 89'478'485);
 

@@ -34,6 +34,7 @@ Image decode_png(const ImageFile& file);
 Image decode_webp(const ImageFile& file);
 Image decode_bmp(const ImageFile& file);
 Image decode_gif(const ImageFile& file);
+Image decode_tiff(const ImageFile& file);
 
 /// `count` RGBA pixels to RGB.
 void flatten_alpha(const uint8_t* rgba, uint8_t* rgb, size_t count, Alpha alpha);
