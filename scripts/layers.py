@@ -15,7 +15,7 @@ below = {
     "cli": ["api", "finetune", "modules", "hub", "base"],
 }
 public = {
-    "runtime": {"runtime/runtime.h"},
+    "runtime": {"runtime/import/ctranslate2.h", "runtime/runtime.h"},
     "hub": {"hub/fields.h", "hub/hub.h", "hub/manifest.h", "hub/name.h"},
     "modules": {"modules/adapt.h", "modules/image.h", "modules/labels.h", "modules/module.h", "modules/task.h"},
     "api": {"api/hub.h", "api/settings.h"},
