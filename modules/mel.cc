@@ -67,6 +67,13 @@ void MelSpectrogram::power(std::span<const double> frame, std::span<double> out)
   for (size_t k = 0; k < tones_; ++k) out[k] = real[k] * real[k] + imaginary[k] * imaginary[k];
 }
 
+double MelSpectrogram::sample(std::span<const float> samples, std::ptrdiff_t at) const {
+  const auto size = static_cast<std::ptrdiff_t>(samples.size());
+  while (options_.mirrored && size > 1 && (at < 0 || at >= size))
+    at = at < 0 ? -at : 2 * (size - 1) - at;
+  return at >= 0 && at < size ? samples[static_cast<size_t>(at)] : 0;
+}
+
 std::vector<float> MelSpectrogram::operator()(std::span<const float> samples) const {
   const auto window = static_cast<size_t>(options_.window),
              step = static_cast<size_t>(options_.step);
@@ -76,9 +83,8 @@ std::vector<float> MelSpectrogram::operator()(std::span<const float> samples) co
   std::vector<double> frame(window), tones(tones_);
   for (size_t f = 0; f < frames; ++f) {
     for (size_t i = 0; i < window; ++i) {
-      const size_t at = f * step + i;  // in the sound with `half` zeros before it
-      const bool inside = at >= half && at - half < samples.size();
-      frame[i] = inside ? hann_[i] * samples[at - half] : 0;
+      const auto at = static_cast<std::ptrdiff_t>(f * step + i) - static_cast<std::ptrdiff_t>(half);
+      frame[i] = hann_[i] * sample(samples, at);
     }
     power(frame, tones);
     for (size_t b = 0; b < static_cast<size_t>(options_.bands); ++b) {
@@ -88,6 +94,15 @@ std::vector<float> MelSpectrogram::operator()(std::span<const float> samples) co
     }
   }
   return mel;
+}
+
+void to_whisper_scale(std::span<float> mel) {
+  float most = -10;
+  for (float& x : mel) {
+    x = std::log10(std::max(x, 1e-10F));
+    most = std::max(most, x);
+  }
+  for (float& x : mel) x = (std::max(x, most - 8) + 4) / 4;
 }
 
 }  // namespace hub

@@ -11,11 +11,11 @@ struct MelOptions {
   int window = 400;  ///< samples in the transform of a frame (n_fft); even
   int step = 160;    ///< samples from frame to frame
   int bands = 40;
+  bool mirrored = false;  ///< before and behind the sound is its mirror image, not zeros
 };
 
 /// Power, not its logarithm, as librosa.feature.melspectrogram gives it: frames around every
-/// step-th sample, zeros before and behind the sound, a Hann window, Slaney's bands from 0 to rate
-/// / 2.
+/// step-th sample, a Hann window, Slaney's bands from 0 to rate / 2.
 class MelSpectrogram {
  public:
   explicit MelSpectrogram(const MelOptions& options);
@@ -23,6 +23,7 @@ class MelSpectrogram {
   std::vector<float> operator()(std::span<const float> samples) const;
 
  private:
+  double sample(std::span<const float> samples, std::ptrdiff_t at) const;
   void power(std::span<const double> frame, std::span<double> out) const;
 
   MelOptions options_;
@@ -31,5 +32,9 @@ class MelSpectrogram {
   std::vector<double> cos_, sin_;  ///< [tones, tones]: of 2 pi n k / window
   std::vector<double> filters_;    ///< [bands, tones]
 };
+
+/// The logarithm of a whole spectrogram as Whisper takes it: all within 8 decades below the
+/// strongest, (log10 + 4) / 4.
+void to_whisper_scale(std::span<float> mel);
 
 }  // namespace hub
