@@ -55,7 +55,9 @@ std::string output_text(const json& output) {
   if (output.contains("segments")) {
     for (const json& segment : output["segments"]) {
       s += concat(fixed(segment.at("start").get<double>(), 3), "  ",
-                  fixed(segment.at("end").get<double>(), 3), "\n");
+                  fixed(segment.at("end").get<double>(), 3));
+      if (segment.contains("text")) s += "  " + printable(segment["text"].get<std::string>());
+      s += "\n";
     }
     return s;
   }

@@ -43,10 +43,11 @@ RelPath file_field(Fields& f, std::string_view key, const Manifest& manifest) {
 NetworkSpec read_network(const json& item, const std::string& name, const Manifest& manifest) {
   Fields f(item, concat("networks.", name));
   const std::string format = f.text("format");
-  const bool built = format == "checkpoint" || format == "safetensors";
+  const bool built = format == "checkpoint" || format == "ctranslate2" || format == "safetensors";
   if (!built && format != "onnx" && format != "paddle" && format != "tflite") {
     fail(Code::refused, f.where(), ": unknown format '", format, "'; ",
-         one_of({"onnx", "paddle", "tflite", "checkpoint", "safetensors"}), " is wanted");
+         one_of({"onnx", "paddle", "tflite", "checkpoint", "safetensors", "ctranslate2"}),
+         " is wanted");
   }
   NetworkSpec spec{.format = format,
                    .file = file_field(f, "file", manifest),

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "modules/adapt.h"
 #include "modules/network.h"
+#include "runtime/import/ctranslate2.h"
 
 namespace hub {
 namespace {
@@ -74,8 +75,11 @@ Program Module::bare_program(const std::string& name) const {
       return build_network(spec.architecture, read_checkpoint(file), config);
     if (spec.format == "safetensors")
       return build_network(spec.architecture, read_safetensors(file), config);
-    fail(Code::unsupported, "format '", printable(spec.format),
-         "' is not one of 'onnx', 'paddle', 'tflite', 'checkpoint' or 'safetensors'");
+    if (spec.format == "ctranslate2")
+      return build_network(spec.architecture, read_ctranslate2(file), config);
+    fail(
+        Code::unsupported, "format '", printable(spec.format),
+        "' is not one of 'onnx', 'paddle', 'tflite', 'checkpoint', 'safetensors' or 'ctranslate2'");
   });
 }
 
