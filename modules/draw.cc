@@ -71,6 +71,35 @@ void draw_line(Image& image, double x0, double y0, double x1, double y1, Colour 
   }
 }
 
+void draw_stroke(Image& image, double x0, double y0, double x1, double y1, Colour colour,
+                 double thick) {
+  const double dx = x1 - x0, dy = y1 - y0, length = dx * dx + dy * dy;
+  if (!std::isfinite(length)) return;
+  const double reach = thick / 2 + 0.5;  // from the middle to where the edge has faded out
+  const auto whole = [](double v, int most) {
+    return static_cast<int>(std::clamp(v, 0.0, static_cast<double>(most)));
+  };
+  const int last = whole(std::ceil(std::max(y0, y1) + reach), image.height);
+  for (int y = whole(std::floor(std::min(y0, y1) - reach), image.height); y < last; ++y) {
+    // The part of the stroke within reach of this row, and with it the pixels that it can touch.
+    double from = 0, to = 1;
+    if (dy != 0) {
+      const double a = (y + 0.5 - reach - y0) / dy, b = (y + 0.5 + reach - y0) / dy;
+      from = std::clamp(std::min(a, b), 0.0, 1.0), to = std::clamp(std::max(a, b), 0.0, 1.0);
+    }
+    const double left = x0 + (dx > 0 ? from : to) * dx, right = x0 + (dx > 0 ? to : from) * dx;
+    const int end = whole(std::ceil(right + reach), image.width);
+    for (int x = whole(std::floor(left - reach), image.width); x < end; ++x) {
+      const double px = x + 0.5 - x0, py = y + 0.5 - y0;
+      const double t = length > 0 ? std::clamp((px * dx + py * dy) / length, 0.0, 1.0) : 0;
+      const double cover = std::clamp(reach - std::hypot(px - t * dx, py - t * dy), 0.0, 1.0);
+      uint8_t* pixel = image.row(y) + 3 * x;
+      for (size_t c = 0; c < 3; ++c)
+        pixel[c] = static_cast<uint8_t>(std::lround(pixel[c] + cover * (colour[c] - pixel[c])));
+    }
+  }
+}
+
 void draw_box(Image& image, double left, double top, double right, double bottom, Colour colour,
               int thick) {
   draw_line(image, left, top, right, top, colour, thick);

@@ -15,6 +15,9 @@ Colour colour_of(size_t n);
 
 /// What lies outside of the picture is left out, in all of these.
 void draw_line(Image& image, double x0, double y0, double x1, double y1, Colour colour, int thick);
+/// The same with soft edges and round ends: a disc where it is as long as a point.
+void draw_stroke(Image& image, double x0, double y0, double x1, double y1, Colour colour,
+                 double thick);
 void draw_box(Image& image, double left, double top, double right, double bottom, Colour colour,
               int thick);
 /// White words on a ground of `colour`, which stands on (left, bottom) or, where there is no room
