@@ -70,7 +70,7 @@ std::optional<Figure> PointReader::read(const Image& image, const Region& region
 
 void PointReader::refine(std::span<float> places, const std::vector<Tensor>& outputs,
                          size_t known) const {
-  constexpr int reach = 3;
+  constexpr int reach = 4;
   constexpr float least = 0.5F;  // where nothing around is surer, the point stays
   const auto map = network_.floats(outputs, *heatmap_);
   const Shape& shape = outputs[*heatmap_].shape();

@@ -12,7 +12,7 @@ class PointReader {
   /// pixels of the input, then what says whether the point can be seen); logit: whether output 1 is
   /// before its sigmoid; threshold, above which the points are there; depth: what z is divided by;
   /// sides: an output, above a half the first label and else the second; heatmap: an output [1,
-  /// height, width, points] that points are moved by (in 7 x 7 places around them).
+  /// height, width, points] that points are moved by (in 9 x 9 places around them).
   PointReader(Module& module, Fields& pre, Fields& post);
 
   bool two_sided() const { return sides_.has_value(); }
