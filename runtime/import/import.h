@@ -35,6 +35,11 @@ NamedTensors read_safetensors(const MappedFile& file);
 /// other opcode or global is refused by name.
 NamedTensors read_checkpoint(const MappedFile& file);
 
+/// The data sets of an HDF5 file as Keras saves weights, by their path ("group/name"). A bounded
+/// reader of that subset: old-style groups and headers, numbers contiguous or in deflated chunks;
+/// attributes are not looked at, links out of the file are refused.
+NamedTensors read_hdf5(const MappedFile& file);
+
 /// NumPy .npy files: little-endian C order, and Fortran order on reading.
 Tensor read_npy(const MappedFile& file);
 std::string write_npy(const Tensor& tensor);

@@ -48,11 +48,11 @@ for golden in glob.glob(os.path.join(data, "paddle/*.safetensors")):
             write("paddle_params", case.replace(":", "_"), params)
 
 for target, pattern in (("safetensors", "import/*.safetensors"), ("checkpoint", "import/tiny.pt*"),
-                        ("npy", "import/*/*.npy"), ("tflite", "tflite/*.tflite")):
+                        ("hdf5", "import/*.h5"), ("npy", "import/*/*.npy"), ("tflite", "tflite/*.tflite")):
     for path in glob.glob(os.path.join(data, pattern)):
         write(target, os.path.relpath(path, data).replace("/", "_"), read(path))
 
-for target in ("checkpoint", "npy", "onnx", "paddle", "paddle_params", "program", "safetensors", "tflite"):
+for target in ("checkpoint", "hdf5", "npy", "onnx", "paddle", "paddle_params", "program", "safetensors", "tflite"):
     files = sorted(glob.glob(os.path.join(out, target, "*")) +
                    glob.glob(os.path.join(source, "tests/fuzz/corpus", target, "*")))
     with open(os.path.join(out, target + ".txt"), "w", encoding="utf-8") as file:
