@@ -4,6 +4,7 @@
 
 #include "api/settings.h"
 #include "base/error.h"
+#include "base/text.h"
 
 namespace hub {
 
@@ -41,6 +42,16 @@ std::vector<int> Args::numbers(std::string_view name, int least) const {
   std::vector<int> all;
   for (const auto& text : list(name)) all.push_back(whole_number(name, text, least));
   return all;
+}
+
+double real_number(const Args& args, std::string_view name, double fallback) {
+  const std::string text = args.text(name);
+  if (text.empty()) return fallback;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (*end != 0 || !(value > -1e300 && value < 1e300))
+    fail(Code::usage, name, " is '", printable(text), "', wanted a number");
+  return value;
 }
 
 int whole_number(std::string_view name, std::string_view text, int least) {

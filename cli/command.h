@@ -36,6 +36,9 @@ class Args {
   std::vector<int> numbers(std::string_view name, int least) const;
 };
 
+/// The number of that argument, or the fallback where it is left out; throws Code::usage unless it
+/// is one.
+double real_number(const Args& args, std::string_view name, double fallback);
 /// Throws Code::usage, naming `name`, unless `text` is a whole number of at least `least`.
 int whole_number(std::string_view name, std::string_view text, int least);
 

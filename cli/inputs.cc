@@ -23,8 +23,12 @@ bool name_of_kind(const std::string& name, InputKind kind) {
   static constexpr std::string_view pictures[] = {".jpg", ".jpeg", ".png", ".webp",
                                                   ".bmp", ".gif",  ".tif", ".tiff"};
   static constexpr std::string_view sounds[] = {".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3"};
+  static constexpr std::string_view videos[] = {".mp4", ".m4v",  ".mov", ".mkv", ".webm", ".avi",
+                                                ".mpg", ".mpeg", ".ts",  ".flv", ".ogv",  ".wmv"};
   const std::span<const std::string_view> ends =
-      kind == InputKind::image ? std::span<const std::string_view>(pictures) : sounds;
+      kind == InputKind::image   ? std::span<const std::string_view>(pictures)
+      : kind == InputKind::audio ? std::span<const std::string_view>(sounds)
+                                 : videos;
   const std::string low = lower_ascii(name);
   return name.front() != '.' &&
          std::any_of(ends.begin(), ends.end(), [&](auto end) { return low.ends_with(end); });
@@ -45,7 +49,9 @@ std::vector<std::string> files_in(const std::string& folder, InputKind kind) {
   if (ec) fail(Code::storage, "cannot read folder ", folder, ": ", ec.message());
   if (paths.empty()) {
     fail(Code::not_found, "folder ", folder, " holds no ",
-         kind == InputKind::image ? "pictures" : "sounds");
+         kind == InputKind::image   ? "pictures"
+         : kind == InputKind::audio ? "sounds"
+                                    : "videos");
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -68,6 +74,7 @@ std::string_view kind_name(InputKind kind) {
     case InputKind::text: return "a text";
     case InputKind::image: return "a picture";
     case InputKind::audio: return "a sound";
+    case InputKind::video: return "a video";
   }
   return {};
 }
@@ -127,10 +134,15 @@ Sample read_sample(const InputItem& item, InputKind kind, Progress& progress) {
     sample.text = item.text;
     return sample;
   }
+  const std::string name = item.name == "-" ? "standard input" : item.name;
+  if (kind == InputKind::video) {  // mapped: it may be larger than memory
+    sample.video = item.from == InputItem::From::standard_input ? MappedFile::of(standard_input())
+                                                                : MappedFile::open(item.name);
+    return sample;
+  }
   const std::string bytes = item.from == InputItem::From::standard_input
                                 ? standard_input()
                                 : read_file(item.name, max_input);
-  const std::string name = item.name == "-" ? "standard input" : item.name;
   if (kind == InputKind::image) {
     sample.image = decode_image(bytes, name, progress);
   } else {

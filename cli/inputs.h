@@ -18,9 +18,9 @@ struct InputItem {
   std::string name, text;
 };
 
-/// Words of the command line as a task of pictures or sounds takes them: a file, a folder (its
-/// files of that kind, by name), a pattern with * ? [ ] when no file is called so, or "-". A word
-/// that names nothing stays, so that its own result line says so.
+/// Words of the command line as a task of pictures, sounds or videos takes them: a file, a folder
+/// (its files of that kind, by name), a pattern with * ? [ ] when no file is called so, or "-". A
+/// word that names nothing stays, so that its own result line says so.
 std::vector<InputItem> file_items(const std::vector<std::string>& words, InputKind kind);
 /// As a text task takes them: the text itself; a file with one text a line when `word` is the path
 /// of one; "-".

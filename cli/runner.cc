@@ -32,6 +32,9 @@ Runner::Runner(Module& module, const Args& args, Context& context)
       journal_path_(args.text("--journal")) {
   options_.top = args.number("--top", 1);
   options_.pair = pair_;
+  if (!args.text("--length").empty()) options_.length = args.number("--length", 1);
+  options_.temperature = real_number(args, "--temperature", 0);
+  options_.seed = static_cast<uint64_t>(args.number("--seed", 0));
   batch_ = args.text("--batch").empty() ? module.task().batch()
                                         : static_cast<size_t>(args.number("--batch", 1));
   if (!folder_.empty()) make_folders(folder_);
@@ -42,6 +45,9 @@ Runner::Runner(Module& module, const Args& args, Context& context)
       std::make_unique<Journal>(journal_path_, json{{"module", manifest.id()},
                                                     {"manifest", Sha256::of(manifest.text).hex()},
                                                     {"top", options_.top},
+                                                    {"length", options_.length},
+                                                    {"temperature", options_.temperature},
+                                                    {"seed", options_.seed},
                                                     {"second", second_},
                                                     {"output", folder_}});
 }

@@ -31,16 +31,6 @@ StopSignals::~StopSignals() {
 }
 const std::atomic<int>* StopSignals::flag() const { return &caught; }
 
-double real_number(const Args& args, std::string_view name, double fallback) {
-  const std::string text = args.text(name);
-  if (text.empty()) return fallback;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (*end != 0 || !(value > -1e300 && value < 1e300))
-    fail(Code::usage, name, " is '", printable(text), "', wanted a number");
-  return value;
-}
-
 double seconds_of(std::string_view name, const std::string& text) {
   if (text.empty()) return 0;
   char* end = nullptr;

@@ -19,8 +19,6 @@ std::vector<Argument> with_data_arguments(std::vector<Argument> own);
 TrainOptions train_options(const Args& args);
 std::vector<Argument> with_train_arguments(std::vector<Argument> own);
 
-/// A number with a fraction; empty text gives the fallback. Throws Code::usage naming the option.
-double real_number(const Args& args, std::string_view name, double fallback);
 /// "90", "15m", "2h" in seconds.
 double seconds_of(std::string_view name, const std::string& text);
 

@@ -1,5 +1,7 @@
 #include "hub/manifest.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "hub/fields.h"
@@ -43,11 +45,16 @@ RelPath file_field(Fields& f, std::string_view key, const Manifest& manifest) {
 NetworkSpec read_network(const json& item, const std::string& name, const Manifest& manifest) {
   Fields f(item, concat("networks.", name));
   const std::string format = f.text("format");
-  const bool built = format == "checkpoint" || format == "ctranslate2" || format == "safetensors";
-  if (!built && format != "onnx" && format != "paddle" && format != "tflite") {
-    fail(Code::refused, f.where(), ": unknown format '", format, "'; ",
-         one_of({"onnx", "paddle", "tflite", "checkpoint", "safetensors", "ctranslate2"}),
-         " is wanted");
+  // Of tensors, from which a network of modules/networks is built; the others hold a program.
+  const std::vector<std::string> tensors = {"checkpoint", "ctranslate2", "hdf5", "safetensors"};
+  const std::vector<std::string> programs = {"onnx", "paddle", "tflite"};
+  const auto among = [&](const std::vector<std::string>& formats) {
+    return std::find(formats.begin(), formats.end(), format) != formats.end();
+  };
+  const bool built = among(tensors);
+  if (!built && !among(programs)) {
+    fail(Code::refused, f.where(), ": unknown format '", format, "'; ", one_of(programs), " or ",
+         one_of(tensors), " is wanted");
   }
   NetworkSpec spec{.format = format,
                    .file = file_field(f, "file", manifest),

@@ -22,9 +22,9 @@ struct FileEntry {
 };
 
 struct NetworkSpec {
-  std::string format;  ///< "onnx", "paddle", "tflite", "checkpoint", "safetensors"
+  std::string format;  ///< "onnx", "paddle", "tflite", "checkpoint", "hdf5", "safetensors"
   RelPath file;
-  std::string architecture;       ///< of checkpoints and safetensors: a name in modules/networks
+  std::string architecture;       ///< of files of tensors: a name in modules/networks
   std::optional<RelPath> config;  ///< JSON for the architecture, a file of the module
   std::optional<RelPath> parameters;  ///< Paddle: the combined parameter file
   json options = json::object();      ///< JSON for the architecture, in the manifest

@@ -73,13 +73,12 @@ Program Module::bare_program(const std::string& name) const {
     const json config = network_config(files(), spec);
     if (spec.format == "checkpoint")
       return build_network(spec.architecture, read_checkpoint(file), config);
+    if (spec.format == "hdf5") return build_network(spec.architecture, read_hdf5(file), config);
     if (spec.format == "safetensors")
       return build_network(spec.architecture, read_safetensors(file), config);
     if (spec.format == "ctranslate2")
       return build_network(spec.architecture, read_ctranslate2(file), config);
-    fail(
-        Code::unsupported, "format '", printable(spec.format),
-        "' is not one of 'onnx', 'paddle', 'tflite', 'checkpoint', 'safetensors' or 'ctranslate2'");
+    fail(Code::unsupported, "format '", printable(spec.format), "' has no reader");
   });
 }
 
@@ -144,6 +143,7 @@ Sample example_sample(Module& module, const json& input) {
         sample.image = decode_image(file.text(), sample.name, module.progress());
         break;
       case InputKind::audio: sample.audio = decode_audio(file.text(), sample.name); break;
+      case InputKind::video: sample.video = file; break;
       case InputKind::text: sample.text = file.text();
     }
   } else {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/progress.h"
 #include "modules/audio.h"
 #include "modules/image.h"
@@ -29,13 +30,17 @@ struct Sample {
   std::vector<std::string> tokens = {};  ///< of tagged data: the parts of `text` that are tagged,
                                          ///< in order; empty: the task finds them
   Audio audio = {};                      ///< of tasks of sound, at the rate of its file
+  MappedFile video = {};                 ///< of tasks of video: the file, decoded as it is watched
 };
 
-enum class InputKind { text, image, audio };
+enum class InputKind { text, image, audio, video };
 
 struct RunOptions {
-  int top = 5;        ///< of classifications; at least 1
-  bool pair = false;  ///< embeddings: two inputs give their similarity
+  int top = 5;             ///< of classifications; at least 1
+  bool pair = false;       ///< embeddings: two inputs give their similarity
+  int length = 0;          ///< generation: tokens at most; 0: as the module says
+  double temperature = 0;  ///< generation: 0 takes the likeliest token each time
+  uint64_t seed = 0;       ///< generation: of what is drawn when the temperature is not 0
 };
 
 class Module;

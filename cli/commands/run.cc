@@ -54,9 +54,9 @@ int run(const Args& args, Context& context) {
 
 extern const Command run_command{
     "run",
-    "Predicts: runs a module on text, pictures or sounds, and installs it on first use",
-    "INPUT is a text, a file with one text a line, a picture, a sound, a folder of either, a "
-    "pattern\n"
+    "Predicts: runs a module on text, pictures, sounds or videos, and installs it on first use",
+    "INPUT is a text, a file with one text a line, a picture, a sound, a video, a folder "
+    "of these, a pattern\n"
     "or '-' for standard input.",
     {{"name", "text", "a module, with or without @VERSION", "", true},
      {"input", "list", "one or more inputs"},
@@ -64,6 +64,10 @@ extern const Command run_command{
      {"--batch", "text", "inputs at a time; the module's own choice when it is left out"},
      {"--pair", "flag", "two texts: how similar they are"},
      {"--second", "text", "goes with each input: the question to a text, the other text of a pair"},
+     {"--length", "text",
+      "of generated text: tokens at most; the module's own when it is left out"},
+     {"--temperature", "text", "of generated text: 0 takes the likeliest token, 1 draws them", "0"},
+     {"--seed", "number", "of generated text that is drawn", "0"},
      {"--output", "text", "folder for pictures with the result drawn on them"},
      {"--journal", "text",
       "keeps the results in this file; the same command goes on where it was stopped"},
@@ -72,7 +76,7 @@ extern const Command run_command{
      {"--timing", "flag", "adds the milliseconds of each input"},
      {"--json", "flag", "one JSON object an input"},
      {"--input_text", "list", "texts, never taken as file names"},
-     {"--input_path", "list", "pictures or sounds"},
+     {"--input_path", "list", "pictures, sounds or videos"},
      {"--input_file", "list", "files that list one input a line"}},
     run};
 
