@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <utility>
 
 #include "base/ahead.h"
 #include "base/digest.h"
@@ -11,6 +12,27 @@
 
 namespace hub {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// The beginning of a text as the name of a file.
+std::string words_of(std::string_view text) {
+  std::string words;
+  for (const char c : text.substr(0, 60)) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (kept) {
+      words += c;
+    } else if (!words.empty() && words.back() != '-') {
+      words += '-';
+    }
+  }
+  while (words.ends_with('-')) words.pop_back();
+  return words;
+}
+
+std::string without_ending(const std::string& path) {
+  return path.substr(0, path.size() - fs::path(path).extension().string().size());
+}
 
 /// Keeps the notes, to be shown in the place of the input that they are about.
 struct Kept final : Progress {
@@ -37,6 +59,7 @@ Runner::Runner(Module& module, const Args& args, Context& context)
   options_.seed = static_cast<uint64_t>(args.number("--seed", 0));
   batch_ = args.text("--batch").empty() ? module.task().batch()
                                         : static_cast<size_t>(args.number("--batch", 1));
+  if (folder_.ends_with(".wav")) single_ = std::exchange(folder_, "");
   if (!folder_.empty()) make_folders(folder_);
   if (journal_path_.empty()) return;
   if (pair_) fail(Code::usage, "--journal keeps a result an input; --pair has one of two");
@@ -49,7 +72,7 @@ Runner::Runner(Module& module, const Args& args, Context& context)
                                                     {"temperature", options_.temperature},
                                                     {"seed", options_.seed},
                                                     {"second", second_},
-                                                    {"output", folder_}});
+                                                    {"output", folder_ + single_}});
 }
 
 int Runner::run(std::vector<InputItem> items) {
@@ -58,6 +81,9 @@ int Runner::run(std::vector<InputItem> items) {
     return worst_;
   }
   named_ = items.size() > 1;
+  if (!single_.empty() && items.size() != 1)
+    fail(Code::usage, "--output ", single_, " is one file, for ", items.size(),
+         " inputs; give a folder");
   if (journal_) items = left(std::move(items));
   if (!folder_.empty()) name_files(items);
   const size_t count = (items.size() + batch_ - 1) / batch_;
@@ -107,15 +133,17 @@ std::vector<InputItem> Runner::left(std::vector<InputItem> items) {
   return items;
 }
 
-/// A name for the picture of each input: no two the same, none that the journal speaks of.
+/// A name for what is made of each input: no two the same, none that the journal speaks of.
 void Runner::name_files(const std::vector<InputItem>& items) {
-  std::set<std::string> taken = journal_ ? journal_->files() : std::set<std::string>{};
+  std::set<std::string> taken;
+  if (journal_)
+    for (const std::string& file : journal_->files()) taken.insert(without_ending(file));
   for (const InputItem& item : items) {
-    std::string stem = std::filesystem::path(item.name).stem().string();
-    if (stem.empty() || stem == "-") stem = "input";
-    const std::string begin = folder_ + "/" + stem;
-    std::string path = begin + ".png";
-    for (int n = 2; !taken.insert(path).second; ++n) path = concat(begin, "-", n, ".png");
+    const std::string stem =
+        item.from == InputItem::From::text ? words_of(item.text) : fs::path(item.name).stem();
+    const std::string begin = folder_ + "/" + (stem.empty() || stem == "-" ? "input" : stem);
+    std::string path = begin;
+    for (int n = 2; !taken.insert(path).second; ++n) path = concat(begin, "-", n);
     files_[&item] = path;
   }
 }
@@ -139,8 +167,11 @@ Runner::Outcomes Runner::predict(std::span<const InputItem> items) const {
     outcomes[i].notes = std::move(kept.notes);
   }
   std::vector<json> results;
+  std::vector<Audio> sounds;
+  RunOptions options = options_;
+  options.sounds = &sounds;
   try {
-    if (!samples.empty()) results = module_.task().predict(samples, options_);
+    if (!samples.empty()) results = module_.task().predict(samples, options);
   } catch (const Error& e) {
     if (items.size() == 1) {
       outcomes[0].error = e;
@@ -156,7 +187,7 @@ Runner::Outcomes Runner::predict(std::span<const InputItem> items) const {
                     {"module", module_.manifest().id()},
                     {"output", std::move(results[k])}};
     try {
-      if (!folder_.empty()) draw(samples[k], outcome);
+      write(samples[k], k < sounds.size() ? &sounds[k] : nullptr, outcome);
     } catch (const Error& e) {
       if (e.code() == Code::unsupported) throw;  // the next would say the same
       outcome.error = e;
@@ -167,9 +198,20 @@ Runner::Outcomes Runner::predict(std::span<const InputItem> items) const {
   return outcomes;
 }
 
-void Runner::draw(const Sample& sample, Outcome& outcome) const {
-  const std::string& path = files_.at(outcome.item);
-  write_file(path, encode_png(module_.task().draw(sample, outcome.line.at("output"))));
+/// What was made of the input, or the input with the result drawn on it, when somebody wants it.
+void Runner::write(const Sample& sample, const Audio* sound, Outcome& outcome) const {
+  if (folder_.empty() && single_.empty()) {
+    if (sound != nullptr && !lost_.exchange(true))
+      outcome.notes.emplace_back("the sound is not kept; --output FILE.wav or FOLDER writes it");
+    return;
+  }
+  if (sound == nullptr && !single_.empty())
+    fail(Code::unsupported, "--output ", single_, " is for a sound; this task makes none");
+  std::string path = single_;
+  if (path.empty()) path = files_.at(outcome.item) + (sound != nullptr ? ".wav" : ".png");
+  write_file(path, sound != nullptr
+                       ? encode_wav(*sound)
+                       : encode_png(module_.task().draw(sample, outcome.line.at("output"))));
   outcome.line["file"] = path;
   outcome.notes.push_back("wrote " + path);
 }

@@ -2,6 +2,7 @@
 // thread; results in the order of the inputs.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,7 +42,7 @@ class Runner {
   std::vector<InputItem> left(std::vector<InputItem> items);
   void name_files(const std::vector<InputItem>& items);
   Outcomes predict(std::span<const InputItem> items) const;
-  void draw(const Sample& sample, Outcome& outcome) const;
+  void write(const Sample& sample, const Audio* sound, Outcome& outcome) const;
   void report(const Outcome& outcome);
   void summarize() const;
 
@@ -52,7 +53,9 @@ class Runner {
   RunOptions options_;
   size_t batch_ = 1;
   std::unique_ptr<Journal> journal_;
-  std::map<const InputItem*, std::string> files_;  ///< where the picture of each goes
+  std::map<const InputItem*, std::string> files_;  ///< where what is made of each goes, less ending
+  std::string single_;                             ///< --output FILE.wav: the one file to write
+  mutable std::atomic<bool> lost_ = false;         ///< sounds were made that nobody keeps
   bool named_ = false;
   int worst_ = 0;
   size_t before_ = 0, done_ = 0, failed_ = 0;

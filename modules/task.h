@@ -41,6 +41,8 @@ struct RunOptions {
   int length = 0;          ///< generation: tokens at most; 0: as the module says
   double temperature = 0;  ///< generation: 0 takes the likeliest token each time
   uint64_t seed = 0;       ///< generation: of what is drawn when the temperature is not 0
+  /// Tasks that make sounds add theirs here, one a sample; null: nobody wants them.
+  std::vector<Audio>* sounds = nullptr;
 };
 
 class Module;
@@ -53,7 +55,7 @@ class Task {
   virtual ~Task() = default;
   virtual InputKind input() const = 0;
   /// The "output" of the output contract, one a sample, in order. A sample's result does not depend
-  /// on its neighbours.
+  /// on its neighbours. Called by any threads at once.
   virtual std::vector<json> predict(std::span<const Sample> samples, const RunOptions& options) = 0;
   /// The inputs of network "main" for these samples, in its order, as predict makes them. Throws
   /// Code::unsupported for tasks that do not train; so does decode.
