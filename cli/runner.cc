@@ -139,8 +139,9 @@ void Runner::name_files(const std::vector<InputItem>& items) {
   if (journal_)
     for (const std::string& file : journal_->files()) taken.insert(without_ending(file));
   for (const InputItem& item : items) {
-    const std::string stem =
-        item.from == InputItem::From::text ? words_of(item.text) : fs::path(item.name).stem();
+    const std::string stem = item.from == InputItem::From::text
+                                 ? words_of(item.text)
+                                 : fs::path(item.name).stem().string();
     const std::string begin = folder_ + "/" + (stem.empty() || stem == "-" ? "input" : stem);
     std::string path = begin;
     for (int n = 2; !taken.insert(path).second; ++n) path = concat(begin, "-", n);
