@@ -1,6 +1,7 @@
 // PyTorch checkpoints. Zip container: <name>/data.pkl, and a member <name>/data/<key> a storage.
 // Legacy container: five pickles (magic, protocol, system, the object, the keys of the storages),
-// then the storages in the order of the keys.
+// then the storages in the order of the keys. NumPy's: a zip archive of .npy files, or one pickle
+// of a dictionary of arrays.
 #include <algorithm>
 #include <cstring>
 
@@ -138,12 +139,51 @@ NamedTensors collect(const PyValue& value, Storages storages) {
   return tensors;
 }
 
+NamedTensors read_npz(const MappedFile& file, const Found& members) {
+  constexpr std::string_view ending = ".npy";
+  NamedTensors tensors;
+  for (const auto& [name, bytes] : members) {
+    if (!name.ends_with(ending)) continue;
+    within(concat("array '", printable(name), "'"), [&, &bytes = bytes] {
+      tensors.emplace(name.substr(0, name.size() - ending.size()), read_npy(bytes, file.owner()));
+    });
+  }
+  return tensors;
+}
+
+/// Empty when it is no dictionary with arrays of NumPy.
+NamedTensors pickled_arrays(const PyValue& value) {
+  NamedTensors tensors;
+  std::map<const std::string*, std::shared_ptr<const std::string>> owners;  // arrays may share
+  const auto* dict = std::get_if<PyDict*>(&value);
+  if (!dict) return tensors;
+  for (const auto& [key, item] : (*dict)->items) {
+    const auto* array = std::get_if<PyArray*>(&item);
+    const std::string* name = text(key);
+    if (!array || !name) continue;
+    const PyArray& a = **array;
+    within(concat("array '", printable(*name), "'"), [&] {
+      if (a.is_type || !a.bytes) fail(Code::refused, "it holds no numbers");
+      const Shape shape{std::span<const int64_t>(a.size)};
+      auto& owner = owners[a.bytes];
+      if (!owner) owner = std::make_shared<const std::string>(*a.bytes);
+      const auto bytes = std::as_bytes(std::span(owner->data(), owner->size()));
+      tensors.insert_or_assign(*name, tensor_from_bytes({a.dtype, shape}, bytes, owner));
+    });
+  }
+  return tensors;
+}
+
 NamedTensors read_zip(const MappedFile& file) {
   const Found members = read_stored_zip(file);
   constexpr std::string_view pickle_name = "/data.pkl";
   const auto it =
       std::ranges::find_if(members, [&](const auto& m) { return m.first.ends_with(pickle_name); });
-  if (it == members.end()) fail(Code::refused, "the zip archive has no data.pkl");
+  if (it == members.end()) {
+    NamedTensors arrays = read_npz(file, members);
+    if (arrays.empty()) fail(Code::refused, "the zip archive has neither data.pkl nor .npy files");
+    return arrays;
+  }
   const std::string prefix = it->first.substr(0, it->first.size() - pickle_name.size() + 1);
   if (members.contains(prefix + "constants.pkl"))
     fail(Code::unsupported, "it is a TorchScript program; save its state_dict instead");
@@ -173,6 +213,10 @@ NamedTensors read_legacy(const MappedFile& file) {
   const std::string magic_number("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10);
   size_t at = 0;
   const Pickle magic(file.bytes(), at);
+  if (NamedTensors arrays = pickled_arrays(magic.value()); !arrays.empty()) {
+    if (at != file.size()) fail(Code::refused, "the file goes on behind its pickle");
+    return arrays;
+  }
   if (const auto* m = text(magic.value()); !m || *m != magic_number)
     fail(Code::refused, "it is a pickle, but no PyTorch checkpoint");
   const Pickle protocol(file.bytes(), at);

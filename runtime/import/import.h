@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,8 +33,9 @@ Program import_file(const std::string& path);
 NamedTensors read_safetensors(const MappedFile& file);
 
 /// A PyTorch checkpoint, zip or legacy container: a state_dict, or one below "state_dict", "model"
-/// / "model_state". A restricted reader: dictionaries, lists, numbers, strings and tensors; any
-/// other opcode or global is refused by name.
+/// / "model_state"; or arrays of NumPy, an .npz archive or a pickled dictionary. A restricted
+/// reader: dictionaries, lists, numbers, strings, tensors and arrays; any other opcode or global is
+/// refused by name.
 NamedTensors read_checkpoint(const MappedFile& file);
 
 /// The data sets of an HDF5 file as Keras saves weights, by their path ("group/name"). A bounded
@@ -42,6 +45,8 @@ NamedTensors read_hdf5(const MappedFile& file);
 
 /// NumPy .npy files: little-endian C order, and Fortran order on reading.
 Tensor read_npy(const MappedFile& file);
+/// The same from the bytes of one; `owner` keeps them alive.
+Tensor read_npy(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner);
 std::string write_npy(const Tensor& tensor);
 
 }  // namespace hub

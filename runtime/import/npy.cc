@@ -141,9 +141,11 @@ Tensor from_fortran(const Tensor& from) {
 
 }  // namespace
 
-Tensor read_npy(const MappedFile& file) {
+Tensor read_npy(const MappedFile& file) { return read_npy(file.bytes(), file.owner()); }
+
+Tensor read_npy(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) {
   return within("npy file", [&] {
-    const std::string_view text = file.text();
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (text.size() < 10 || !text.starts_with(magic))
       fail(Code::refused, "it does not begin as one");
     const int version = text[6];
@@ -160,8 +162,7 @@ Tensor read_npy(const MappedFile& file) {
     if (length > text.size() - at)
       fail(Code::refused, "its header of ", length, " bytes is longer than the file");
     const Header header = HeaderReader(text.substr(at, length)).read();
-    const Tensor t =
-        tensor_from_bytes(header.spec, file.bytes().subspan(at + length), file.owner());
+    const Tensor t = tensor_from_bytes(header.spec, bytes.subspan(at + length), owner);
     return header.fortran && t.shape().rank() > 1 ? from_fortran(t) : t;
   });
 }

@@ -9,7 +9,16 @@
 
 namespace hub {
 
-enum class Callee { ordered_dict, size, tensor, parameter, storage };
+enum class Callee {
+  ordered_dict,
+  size,
+  tensor,
+  parameter,
+  storage,
+  array,         ///< an empty array, which `build` fills
+  array_type,    ///< ndarray, an argument of the former
+  element_type,  ///< dtype
+};
 struct PyGlobal {
   std::string_view name;
   Callee callee;
@@ -33,7 +42,20 @@ constexpr PyGlobal globals[] = {
     {"torch.CharStorage", Callee::storage, DType::i8},
     {"torch.ByteStorage", Callee::storage, DType::u8},
     {"torch.BoolStorage", Callee::storage, DType::boolean},
+    {"numpy.core.multiarray._reconstruct", Callee::array},
+    {"numpy._core.multiarray._reconstruct", Callee::array},
+    {"numpy.ndarray", Callee::array_type},
+    {"numpy.dtype", Callee::element_type},
 };
+
+struct ElementType {
+  std::string_view name;
+  DType dtype;
+};
+constexpr ElementType element_types[] = {{"f4", DType::f32}, {"f8", DType::f64}, {"f2", DType::f16},
+                                         {"i1", DType::i8},  {"i2", DType::i16}, {"i4", DType::i32},
+                                         {"i8", DType::i64}, {"u1", DType::u8},  {"u2", DType::u16},
+                                         {"u4", DType::u32}, {"u8", DType::u64}};
 
 constexpr size_t most_values = size_t{1} << 22;  // far more than any state_dict, and some 100 MB
 constexpr size_t longest_name = 256, most_dims = 64;
@@ -41,6 +63,8 @@ constexpr size_t longest_name = 256, most_dims = 64;
 enum Op : uint8_t {
   mark = '(',
   stop = '.',
+  binbytes = 'B',
+  short_binbytes = 'C',
   binint = 'J',
   binint1 = 'K',
   binint2 = 'M',
@@ -239,9 +263,40 @@ class PickleMachine {
                    ints(args[2]), ints(args[3])};
         return push(&out_.tensors_.emplace_back(std::move(t)));
       }
-      case Callee::storage:
-        refuse(concat(callee.name, " is called; storages come as references only"));
+      case Callee::array: return push(&out_.arrays_.emplace_back());
+      case Callee::element_type: need(1); return push_element_type(args[0]);
+      case Callee::array_type:
+      case Callee::storage: refuse(concat(callee.name, " is called; it comes as a reference only"));
     }
+  }
+
+  void push_element_type(const PyValue& name) {
+    const std::string& text = *as<const std::string*>(name, "the name of a type");
+    for (const ElementType& type : element_types) {
+      if (type.name != text) continue;
+      PyArray& made = out_.arrays_.emplace_back();
+      made.is_type = true;
+      made.dtype = type.dtype;
+      return push(&made);
+    }
+    refuse(concat("elements of type '", printable(text), "'; little-endian numbers can be read"));
+  }
+
+  /// A dtype's state says its byte order; an array's is (version, shape, dtype, Fortran order,
+  /// bytes).
+  void fill(PyArray& array, const std::vector<PyValue>& state) {
+    if (state.size() < 5) refuse("an array without its numbers");
+    if (array.is_type) {
+      const std::string& order = *as<const std::string*>(state[1], "a byte order");
+      if (order != "<" && order != "|") refuse("numbers that are not little-endian");
+      return;
+    }
+    const PyArray& type = *as<PyArray*>(state[2], "a type of elements");
+    if (!type.is_type) refuse("a type of elements is wanted here");
+    if (as<bool>(state[3], "true or false")) refuse("an array in Fortran order");
+    array.dtype = type.dtype;
+    array.size = ints(state[1]);
+    array.bytes = as<const std::string*>(state[4], "the bytes of an array");
   }
 
   /// ("storage", type, key, location, elements, …) in both containers.
@@ -260,9 +315,12 @@ class PickleMachine {
     push(&out_.storages_.emplace_back(PyStorage{key, type.dtype, numel}));
   }
 
-  /// Attributes on a dictionary (`_metadata`) say nothing about the tensors and are dropped.
-  void drop_state() {
-    pop();
+  /// What an array holds; attributes on a dictionary (`_metadata`) say nothing about the tensors
+  /// and are dropped.
+  void set_state() {
+    const PyValue state = pop();
+    if (PyArray* const* array = std::get_if<PyArray*>(&top()))
+      return fill(**array, items_of(state));
     as<PyDict*>(top(), "a dictionary");
   }
 
@@ -271,8 +329,8 @@ class PickleMachine {
     const auto op = number<uint8_t>();
     switch (op) {
       case proto:
-        if (const auto version = number<uint8_t>(); version > 2)
-          refuse(concat("protocol ", version, "; 2 is the newest that PyTorch writes"));
+        if (const auto version = number<uint8_t>(); version > 3)
+          refuse(concat("protocol ", version, "; 2 is what PyTorch writes, 3 the newest known"));
         break;
       case stop: return false;
       case mark: push(PyMark{}); break;
@@ -285,7 +343,9 @@ class PickleMachine {
       case long1: push_long(take(number<uint8_t>())); break;
       case binfloat: push(std::bit_cast<double>(__builtin_bswap64(number<uint64_t>()))); break;
       case binunicode:
+      case binbytes:
       case binstring: push_text(take(number<uint32_t>())); break;
+      case short_binbytes:
       case short_binstring: push_text(take(number<uint8_t>())); break;
       case empty_tuple: push_list(true, {}); break;
       case tuple1: push_tuple(1); break;
@@ -315,7 +375,7 @@ class PickleMachine {
       case long_binget: get(number<uint32_t>()); break;
       case global: push_global(); break;
       case reduce: call(); break;
-      case build: drop_state(); break;
+      case build: set_state(); break;
       case binpersid: persistent_id(); break;
       default:
         refuse(concat("opcode ", static_cast<int>(op),

@@ -1,6 +1,6 @@
 // A pickle reader that cannot do anything: it knows the few opcodes and the few globals of a
-// PyTorch state_dict, builds plain values from them and refuses everything else by name. It never
-// looks a name up and never calls anything.
+// PyTorch state_dict and of NumPy's arrays, builds plain values from them and refuses everything
+// else by name. It never looks a name up and never calls anything.
 #pragma once
 
 #include <deque>
@@ -21,10 +21,12 @@ struct PyList;
 struct PyDict;
 struct PyStorage;
 struct PyTensor;
+struct PyArray;
 
 /// Cheap to copy: everything large belongs to the Pickle.
-using PyValue = std::variant<PyNone, PyMark, bool, int64_t, double, const std::string*,
-                             const PyGlobal*, PyList*, PyDict*, const PyStorage*, const PyTensor*>;
+using PyValue =
+    std::variant<PyNone, PyMark, bool, int64_t, double, const std::string*, const PyGlobal*,
+                 PyList*, PyDict*, const PyStorage*, const PyTensor*, PyArray*>;
 
 struct PyList {
   bool tuple = false;
@@ -44,6 +46,13 @@ struct PyTensor {
   int64_t offset;
   std::vector<int64_t> size, strides;
 };
+/// An array of NumPy in C order, or, with `is_type`, one of its dtypes.
+struct PyArray {
+  bool is_type = false;
+  DType dtype = DType::none;
+  std::vector<int64_t> size;
+  const std::string* bytes = nullptr;  ///< null: not filled yet
+};
 
 class Pickle {
  public:
@@ -62,6 +71,7 @@ class Pickle {
   std::deque<PyDict> dicts_;
   std::deque<PyStorage> storages_;
   std::deque<PyTensor> tensors_;
+  std::deque<PyArray> arrays_;
 };
 
 }  // namespace hub

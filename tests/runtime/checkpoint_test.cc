@@ -58,7 +58,7 @@ TEST_CASE("checkpoints: whatever a state_dict does not need is refused by name")
       {"P0\n.", "opcode 80"},
       {"\x80\4}.", "protocol 4"},
       {"}}b}R.", "to call"},
-      {"ctorch\nFloatStorage\n)R.", "storages come as references only"},
+      {"ctorch\nFloatStorage\n)R.", "it comes as a reference only"},
       {"ccollections\nOrderedDict\n(K\1\x85tR.", "tuple or list"},
       {"a.", "the stack is empty"},
       {"(a.", "the stack is empty"},
