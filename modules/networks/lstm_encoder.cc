@@ -7,26 +7,10 @@
 
 #include "base/error.h"
 #include "hub/fields.h"
+#include "modules/networks/torch_rnn.h"
 #include "modules/weights.h"
 
 namespace hub {
-namespace {
-
-/// PyTorch's gates i, f, g, o, one after the other along the first dimension, as ONNX's lstm has
-/// them: i, o, f, g. In numbers, not in operators, so that devices see constants.
-std::vector<float> reordered(Var torch) {
-  const std::vector<float> from = torch.constant().to_floats();
-  const size_t gate = from.size() / 4;
-  std::vector<float> to;
-  for (const size_t g : {0, 3, 1, 2}) {
-    const auto begin = from.begin() + static_cast<std::ptrdiff_t>(g * gate);
-    to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(gate));
-  }
-  return to;
-}
-
-}  // namespace
-
 Program build_lstm_encoder(const NamedTensors& tensors, const json& config) {
   Fields fields(config, "options of lstm-encoder");
   const int64_t layers = fields.integer("layers", 1, 64);
@@ -45,11 +29,11 @@ Program build_lstm_encoder(const NamedTensors& tensors, const json& config) {
   for (int64_t i = 0; i < layers; ++i) {
     const auto name = [&](const char* kind) { return concat("lstm.", kind, "_l", i); };
     const auto matrix = [&](const char* kind, int64_t in) {
-      const std::vector<float> values = reordered(torch.take(name(kind), {wide, in}));
+      const std::vector<float> values = lstm_gates(torch.take(name(kind), {wide, in}));
       return constant(program, Tensor::floats({1, wide, in}, values), name(kind));
     };
-    std::vector<float> biases = reordered(torch.take(name("bias_ih"), {wide}));
-    const std::vector<float> recurrent = reordered(torch.take(name("bias_hh"), {wide}));
+    std::vector<float> biases = lstm_gates(torch.take(name("bias_ih"), {wide}));
+    const std::vector<float> recurrent = lstm_gates(torch.take(name("bias_hh"), {wide}));
     biases.insert(biases.end(), recurrent.begin(), recurrent.end());
     const Var w = matrix("weight_ih", i == 0 ? features : hidden);
     const Var r = matrix("weight_hh", hidden);
