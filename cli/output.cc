@@ -41,6 +41,12 @@ std::string output_text(const json& output) {
       if (!s.empty()) s += ' ';
       s += printable(word.at("text").get<std::string>());
       if (word.contains("tag")) s += "/" + word["tag"].get<std::string>();
+      if (word.contains("phonemes")) {
+        s += " [";
+        for (const json& phoneme : word["phonemes"])
+          s += concat(s.ends_with('[') ? "" : " ", printable(phoneme.get<std::string>()));
+        s += ']';
+      }
       if (word.contains("rank")) s += "/" + word["rank"].dump();
     }
     return s + "\n";

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "base/file.h"
 #include "runtime/program.h"
@@ -42,6 +44,11 @@ NamedTensors read_checkpoint(const MappedFile& file);
 /// reader of that subset: old-style groups and headers, numbers contiguous or in deflated chunks;
 /// attributes are not looked at, links out of the file are refused.
 NamedTensors read_hdf5(const MappedFile& file);
+
+using PickledItem = std::variant<int64_t, std::vector<std::string>>;
+/// A pickled dictionary from texts to whole numbers or lists of texts, by the same reader; of equal
+/// keys the last one counts.
+std::map<std::string, PickledItem, std::less<>> read_pickled_table(const MappedFile& file);
 
 /// NumPy .npy files: little-endian C order, and Fortran order on reading.
 Tensor read_npy(const MappedFile& file);
