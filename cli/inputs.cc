@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 constexpr uint64_t max_input = uint64_t{256} << 20;
 
 bool name_of_kind(const std::string& name, InputKind kind) {
+  if (kind == InputKind::file) return true;
   static constexpr std::string_view pictures[] = {".jpg", ".jpeg", ".png", ".webp",
                                                   ".bmp", ".gif",  ".tif", ".tiff"};
   static constexpr std::string_view sounds[] = {".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3"};
@@ -49,7 +50,8 @@ std::vector<std::string> files_in(const std::string& folder, InputKind kind) {
   if (ec) fail(Code::storage, "cannot read folder ", folder, ": ", ec.message());
   if (paths.empty()) {
     fail(Code::not_found, "folder ", folder, " holds no ",
-         kind == InputKind::image   ? "pictures"
+         kind == InputKind::file    ? "files"
+         : kind == InputKind::image ? "pictures"
          : kind == InputKind::audio ? "sounds"
                                     : "videos");
   }
@@ -75,6 +77,7 @@ std::string_view kind_name(InputKind kind) {
     case InputKind::image: return "a picture";
     case InputKind::audio: return "a sound";
     case InputKind::video: return "a video";
+    case InputKind::file: return "a file";
   }
   return {};
 }
@@ -135,9 +138,9 @@ Sample read_sample(const InputItem& item, InputKind kind, Progress& progress) {
     return sample;
   }
   const std::string name = item.name == "-" ? "standard input" : item.name;
-  if (kind == InputKind::video) {  // mapped: it may be larger than memory
-    sample.video = item.from == InputItem::From::standard_input ? MappedFile::of(standard_input())
-                                                                : MappedFile::open(item.name);
+  if (kind == InputKind::video || kind == InputKind::file) {  // may be larger than memory
+    sample.file = item.from == InputItem::From::standard_input ? MappedFile::of(standard_input())
+                                                               : MappedFile::open(item.name);
     return sample;
   }
   const std::string bytes = item.from == InputItem::From::standard_input

@@ -143,7 +143,8 @@ Sample example_sample(Module& module, const json& input) {
         sample.image = decode_image(file.text(), sample.name, module.progress());
         break;
       case InputKind::audio: sample.audio = decode_audio(file.text(), sample.name); break;
-      case InputKind::video: sample.video = file; break;
+      case InputKind::video:
+      case InputKind::file: sample.file = file; break;
       case InputKind::text: sample.text = file.text();
     }
   } else {

@@ -30,10 +30,11 @@ struct Sample {
   std::vector<std::string> tokens = {};  ///< of tagged data: the parts of `text` that are tagged,
                                          ///< in order; empty: the task finds them
   Audio audio = {};                      ///< of tasks of sound, at the rate of its file
-  MappedFile video = {};                 ///< of tasks of video: the file, decoded as it is watched
+  MappedFile file = {};                  ///< of videos, decoded as they are watched, and of files
+                                         ///< of any kind
 };
 
-enum class InputKind { text, image, audio, video };
+enum class InputKind { text, image, audio, video, file };
 
 struct RunOptions {
   int top = 5;             ///< of classifications; at least 1

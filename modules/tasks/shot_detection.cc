@@ -91,7 +91,7 @@ class ShotDetection final : public Task {
 
  private:
   json shots(const Sample& sample) {
-    Video video(sample.video, sample.name, width_, height_);
+    Video video(sample.file, sample.name, width_, height_);
     Shots shots(threshold_);
     std::deque<Frame> frames;  // from frame `begin` on
     int64_t begin = 0, count = 0;
