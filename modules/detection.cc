@@ -19,17 +19,19 @@ double intersection_over_union(const Detection& a, const Detection& b) {
 
 }  // namespace
 
-std::vector<Detection> without_overlaps(std::vector<Detection> found, double overlap) {
+std::vector<Detection> without_overlaps(std::vector<Detection> found, double overlap,
+                                        bool across_labels) {
   std::stable_sort(found.begin(), found.end(),
                    [](const Detection& a, const Detection& b) { return a.score > b.score; });
   std::vector<Detection> kept;
   std::vector<std::pair<size_t, size_t>> seen;  // of a label: looked at, kept
   for (const Detection& d : found) {
-    seen.resize(std::max(seen.size(), d.label + 1));
-    auto& [looked, stays] = seen[d.label];
+    const size_t group = across_labels ? 0 : d.label;
+    seen.resize(std::max(seen.size(), group + 1));
+    auto& [looked, stays] = seen[group];
     if (++looked > most_candidates || stays == most_kept) continue;
     const bool covered = std::any_of(kept.begin(), kept.end(), [&](const Detection& k) {
-      return k.label == d.label && intersection_over_union(k, d) > overlap;
+      return (across_labels || k.label == d.label) && intersection_over_union(k, d) > overlap;
     });
     if (covered) continue;
     kept.push_back(d);

@@ -35,14 +35,20 @@ using DetectionDecoder = std::vector<Detection> (*)(const DetectionInput& input)
 /// wide.
 std::vector<Detection> decode_picodet(const DetectionInput& input);
 
+/// YOLOv8: one output [N, 4 + labels, cells] (yolov8.cc).
+std::vector<Detection> decode_yolov8(const DetectionInput& input);
+
 struct NamedDecoder {
   std::string_view name;
   DetectionDecoder decode;
 };
-inline constexpr NamedDecoder detection_decoders[] = {{"picodet", decode_picodet}};
+inline constexpr NamedDecoder detection_decoders[] = {{"picodet", decode_picodet},
+                                                      {"yolov8", decode_yolov8}};
 
 /// Of boxes of one label that overlap by more than `overlap` (intersection over union) the best one
-/// stays; best first. Of a label the best 200 are looked at and at most 100 stay.
-std::vector<Detection> without_overlaps(std::vector<Detection> found, double overlap);
+/// stays; best first. Of a label the best 200 are looked at and at most 100 stay. With
+/// `across_labels` boxes of different labels are treated as of one.
+std::vector<Detection> without_overlaps(std::vector<Detection> found, double overlap,
+                                        bool across_labels = false);
 
 }  // namespace hub

@@ -1,6 +1,7 @@
 // Object detection: the picture stretched to the size of one network; what its decoder finds,
-// without overlaps, in pixels of the original. preprocess: width, height and pixels.h; postprocess:
-// decoder (detection.h), labels (a file), threshold (of scores), overlap (of boxes of one label).
+// without overlaps, in pixels of the original. preprocess: square (true: black is added to the
+// right or below first), width, height and pixels.h; postprocess: decoder (detection.h), labels (a
+// file), threshold (of scores), overlap (of boxes of one label; with across_labels of any two).
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,22 @@
 
 namespace hub {
 namespace {
+
+/// With black to the right or below.
+Image squared(const Image& image) {
+  constexpr int longest = 16384;
+  const int side = std::max(image.width, image.height);
+  if (side > longest)
+    fail(Code::refused, "a picture of ", image.width, " x ", image.height,
+         " is made a square here, and sides of more than ", longest, " pixels are not read");
+  const size_t row = 3 * static_cast<size_t>(image.width), rows = static_cast<size_t>(side);
+  Image out;
+  out.width = out.height = side;
+  out.pixels.resize(3 * rows * rows);
+  for (size_t y = 0; y < static_cast<size_t>(image.height); ++y)
+    std::copy_n(image.pixels.data() + y * row, row, out.pixels.data() + y * 3 * rows);
+  return out;
+}
 
 class ObjectDetection final : public Task {
  public:
@@ -27,6 +44,7 @@ class ObjectDetection final : public Task {
 
   Module& module_;
   StretchRule input_;
+  bool square_ = false, across_labels_ = false;
   DetectionDecoder decode_ = nullptr;
   double threshold_ = 0, overlap_ = 0;
   std::vector<std::string> labels_;
@@ -34,6 +52,7 @@ class ObjectDetection final : public Task {
 
 ObjectDetection::ObjectDetection(Module& module) : module_(module) {
   Fields pre(module.manifest().preprocess, module.manifest().id() + ": preprocess");
+  square_ = pre.boolean("square", false);
   input_ = StretchRule(pre);
   pre.done();
 
@@ -52,6 +71,7 @@ ObjectDetection::ObjectDetection(Module& module) : module_(module) {
   };
   threshold_ = share("threshold");
   overlap_ = share("overlap");
+  across_labels_ = post.boolean("across_labels", false);
   post.done();
 }
 
@@ -67,8 +87,9 @@ std::vector<json> ObjectDetection::predict(std::span<const Sample> samples, cons
     float* to = pixels.data<float>();
     std::fill(to + some.size() * picture, to + rows * picture, 0.0F);
     for (size_t i = 0; i < some.size(); ++i) {
-      input_.pixels.put(input_.stretched(some[i].image), to + i * picture, input_.width,
-                        input_.height);
+      const Image& image = some[i].image;
+      input_.pixels.put(input_.stretched(square_ ? squared(image) : image), to + i * picture,
+                        input_.width, input_.height);
     }
     const std::vector<Tensor> outputs = network.run({pixels});
     for (size_t i = 0; i < some.size(); ++i) {
@@ -82,16 +103,19 @@ std::vector<json> ObjectDetection::predict(std::span<const Sample> samples, cons
 json ObjectDetection::objects(const Image& image, std::span<const Tensor> outputs,
                               size_t row) const {
   const std::vector<Detection> found = without_overlaps(
-      decode_({outputs, row, input_.width, input_.height, labels_.size(), threshold_}), overlap_);
-  const auto back = [](double place, int from, int to) {
-    return std::clamp(place * to / from, 0.0, static_cast<double>(to));
+      decode_({outputs, row, input_.width, input_.height, labels_.size(), threshold_}), overlap_,
+      across_labels_);
+  const int longer = std::max(image.width, image.height);
+  const int width = square_ ? longer : image.width, height = square_ ? longer : image.height;
+  const auto back = [](double place, int from, int to, int end) {
+    return std::clamp(place * to / from, 0.0, static_cast<double>(end));
   };
   json list = json::array();
   for (const Detection& d : found) {
-    const double left = back(d.left, input_.width, image.width);
-    const double top = back(d.top, input_.height, image.height);
-    const double right = back(d.right, input_.width, image.width);
-    const double bottom = back(d.bottom, input_.height, image.height);
+    const double left = back(d.left, input_.width, width, image.width);
+    const double top = back(d.top, input_.height, height, image.height);
+    const double right = back(d.right, input_.width, width, image.width);
+    const double bottom = back(d.bottom, input_.height, height, image.height);
     list.push_back({{"label", labels_[d.label]},
                     {"score", d.score},
                     {"box", {left, top, right - left, bottom - top}}});
