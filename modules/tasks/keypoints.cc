@@ -151,6 +151,16 @@ void Keypoints::draw_figure(Image& picture, const json& figure, Colour colour) c
                colour, std::max(1, thick - thick / 3));
   }
   std::vector<Colour> colours(places.size(), colour);
+  const bool dense = radius < 2;  // many points on little room: small ones, under the lines
+  const auto dots = [&] {
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (!places[i]) continue;
+      const auto [x, y] = *places[i];
+      if (!dense) draw_stroke(picture, x, y, x, y, white, 2 * radius + 1.5);
+      draw_stroke(picture, x, y, x, y, colours[i], 2 * radius);
+    }
+  };
+  if (dense) dots();
   for (size_t k = 0; k < lines_.size(); ++k) {
     const Colour line_colour = colour_of(k);
     for (size_t i = 0; i < lines_[k].size(); ++i) {
@@ -159,15 +169,10 @@ void Keypoints::draw_figure(Image& picture, const json& figure, Colour colour) c
       colours[to] = line_colour;
       if (!places[from] || !places[to] || from == to) continue;
       draw_stroke(picture, (*places[from])[0], (*places[from])[1], (*places[to])[0],
-                  (*places[to])[1], line_colour, 1.2 * radius);
+                  (*places[to])[1], line_colour, std::max(1.4, 1.3 * radius));
     }
   }
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (!places[i]) continue;
-    const auto [x, y] = *places[i];
-    draw_stroke(picture, x, y, x, y, white, 2 * radius + 1.5);
-    draw_stroke(picture, x, y, x, y, colours[i], 2 * radius);
-  }
+  if (!dense) dots();
 }
 
 }  // namespace
