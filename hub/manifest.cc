@@ -47,7 +47,7 @@ NetworkSpec read_network(const json& item, const std::string& name, const Manife
   const std::string format = f.text("format");
   // Of tensors, from which a network of modules/networks is built; the others hold a program.
   const std::vector<std::string> tensors = {"checkpoint", "ctranslate2", "hdf5", "safetensors"};
-  const std::vector<std::string> programs = {"onnx", "paddle", "tflite"};
+  const std::vector<std::string> programs = {"onnx", "paddle", "tflite", "ncnn"};
   const auto among = [&](const std::vector<std::string>& formats) {
     return std::find(formats.begin(), formats.end(), format) != formats.end();
   };
@@ -70,7 +70,7 @@ NetworkSpec read_network(const json& item, const std::string& name, const Manife
     if (f.has("config")) spec.config = file_field(f, "config", manifest);
     spec.options = f.object_or_empty("options");
   }
-  if (format == "paddle" && f.has("parameters")) {
+  if (format == "ncnn" || (format == "paddle" && f.has("parameters"))) {
     spec.parameters = file_field(f, "parameters", manifest);
   }
   f.done();
@@ -95,6 +95,9 @@ void read_examples(const json& list, Manifest& manifest) {
       file_field(input, "file", manifest);
     } else if (!input.any("text").is_string()) {
       fail(Code::refused, input.where(), ": 'text' is not text");
+    }
+    if (input.has("file_b")) {
+      file_field(input, "file_b", manifest);
     } else if (input.has("text_b") && !input.any("text_b").is_string()) {
       fail(Code::refused, input.where(), ": 'text_b' is not text");
     }

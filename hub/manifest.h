@@ -22,11 +22,11 @@ struct FileEntry {
 };
 
 struct NetworkSpec {
-  std::string format;  ///< "onnx", "paddle", "tflite", "checkpoint", "hdf5", "safetensors"
+  std::string format;  ///< "onnx", "paddle", …: of programs, or of files of tensors
   RelPath file;
   std::string architecture;       ///< of files of tensors: a name in modules/networks
   std::optional<RelPath> config;  ///< JSON for the architecture, a file of the module
-  std::optional<RelPath> parameters;  ///< Paddle: the combined parameter file
+  std::optional<RelPath> parameters;  ///< Paddle: the combined parameter file; ncnn: .bin
   json options = json::object();      ///< JSON for the architecture, in the manifest
   /// What fine-tuning changed: safetensors whose tensors take the place of the network's.
   std::optional<RelPath> tuned;
@@ -34,7 +34,7 @@ struct NetworkSpec {
 };
 
 struct Example {
-  json input;   ///< {"text": …} or {"file": path in the module}
+  json input;  ///< {"text": …} or {"file": path in the module}, with a second one: text_b, file_b
   json output;  ///< as in the output contract
   double tolerance = 1e-4;
 };

@@ -84,12 +84,16 @@ Program import_file(const std::string& path) {
       fail(Code::unsupported, path, ": ", magic.advice);
   if (text.size() > 8 && text.substr(4).starts_with("TFL3"))
     return within(path, [&] { return import_tflite(file); });
+  if (text.starts_with("7767517")) {
+    const std::string stem = name.str().substr(0, name.str().rfind('.'));
+    return within(path, [&] { return import_ncnn(files, name, RelPath::parse(stem + ".bin")); });
+  }
   // An ONNX file begins with its IR version (field 1, a number), a Paddle program with a block
   // (field 1, a message).
   if (name.str().ends_with(".onnx") || text.starts_with('\x08')) return import_onnx(files, name);
   if (name.str().ends_with(".pdmodel") || text.starts_with('\x0a'))
     return import_paddle(files, name, params_of(files, name.str()));
-  fail(Code::refused, path, " is no ONNX model, no Paddle program and no TensorFlow Lite model");
+  fail(Code::refused, path, " is no ONNX model, no Paddle program, no TensorFlow Lite model and no ncnn network");
 }
 
 }  // namespace hub

@@ -28,6 +28,9 @@ Program import_paddle(const Files& files, const RelPath& program, const std::str
 /// A TensorFlow Lite model; pictures are [N, H, W, C] as in the file.
 Program import_tflite(const MappedFile& file);
 
+/// An ncnn network: its layers as text (.param) and its weights (.bin); pictures are [N, C, H, W].
+Program import_ncnn(const Files& files, const RelPath& layers, const RelPath& weights);
+
 /// By what the file is (magic bytes and names), for `hub infer FILE` and `hub inspect FILE`.
 Program import_file(const std::string& path);
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "runtime/ops/grad.h"
+#include "runtime/ops/ncnn_import.h"
 #include "runtime/ops/rules.h"
 #include "runtime/ops/tflite_import.h"
 
@@ -49,12 +50,13 @@ void paddle_transpose(ImportNode& n) {
   n.out("Out", apply("transpose", {n.need("X")}, {{"perm", n.attrs.ints("axis")}}));
 }
 
-/// Its own rules, and those of TensorFlow Lite, where most operators need one.
+/// Its own rules, and those of TensorFlow Lite, where most operators need one, and of ncnn.
 std::vector<Import> imports() {
   std::vector<Import> all = {{"onnx:Transpose", onnx_same<"transpose">},
                              {"paddle:transpose", paddle_transpose},
                              {"paddle:transpose2", paddle_transpose}};
   all.insert(all.end(), tflite_imports().begin(), tflite_imports().end());
+  all.insert(all.end(), ncnn_imports().begin(), ncnn_imports().end());
   return all;
 }
 

@@ -52,7 +52,10 @@ for target, pattern in (("safetensors", "import/*.safetensors"), ("checkpoint", 
     for path in glob.glob(os.path.join(data, pattern)):
         write(target, os.path.relpath(path, data).replace("/", "_"), read(path))
 
-for target in ("checkpoint", "hdf5", "npy", "onnx", "paddle", "paddle_params", "program", "safetensors", "tflite"):
+layers = read(os.path.join(data, "ncnn/layers.param"))
+write("ncnn", "layers", struct.pack("<H", len(layers)) + layers + read(os.path.join(data, "ncnn/layers.bin")))
+
+for target in ("checkpoint", "hdf5", "ncnn", "npy", "onnx", "paddle", "paddle_params", "program", "safetensors", "tflite"):
     files = sorted(glob.glob(os.path.join(out, target, "*")) +
                    glob.glob(os.path.join(source, "tests/fuzz/corpus", target, "*")))
     with open(os.path.join(out, target + ".txt"), "w", encoding="utf-8") as file:
