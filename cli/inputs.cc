@@ -126,7 +126,11 @@ std::vector<InputItem> text_items(const std::vector<std::string>& words) {
   return items;
 }
 
-Sample read_sample(const InputItem& item, InputKind kind, Progress& progress) {
+Image read_picture(const std::string& path, Alpha alpha, Progress& progress) {
+  return decode_image(read_file(path, max_input), path, progress, alpha);
+}
+
+Sample read_sample(const InputItem& item, InputKind kind, Progress& progress, Alpha alpha) {
   Sample sample;
   sample.name = item.name;
   if (kind == InputKind::text) {
@@ -147,7 +151,7 @@ Sample read_sample(const InputItem& item, InputKind kind, Progress& progress) {
                                 ? standard_input()
                                 : read_file(item.name, max_input);
   if (kind == InputKind::image) {
-    sample.image = decode_image(bytes, name, progress);
+    sample.image = decode_image(bytes, name, progress, alpha);
   } else {
     sample.audio = decode_audio(bytes, name);
   }

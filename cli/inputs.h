@@ -29,6 +29,9 @@ std::vector<InputItem> text_items(const std::vector<std::string>& words);
 std::vector<InputItem> line_items(const std::string& name, const std::string& bytes);
 
 /// Reads and decodes; errors name the item.
-Sample read_sample(const InputItem& item, InputKind kind, Progress& progress);
+Sample read_sample(const InputItem& item, InputKind kind, Progress& progress,
+                   Alpha alpha = Alpha::on_white);
+/// The picture in a file.
+Image read_picture(const std::string& path, Alpha alpha, Progress& progress);
 
 }  // namespace hub

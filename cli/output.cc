@@ -75,6 +75,8 @@ std::string output_text(const json& output) {
     }
     return s;
   }
+  if (output.contains("colors"))
+    return concat(output.at("width").dump(), " x ", output.at("height").dump(), "\n");
   if (output.contains("similarity")) return score_text(output["similarity"]) + "\n";
   if (output.contains("embedding")) return json_line(output["embedding"]);
   return json_line(output);

@@ -59,6 +59,8 @@ Runner::Runner(Module& module, const Args& args, Context& context)
   options_.seed = static_cast<uint64_t>(args.number("--seed", 0));
   batch_ = args.text("--batch").empty() ? module.task().batch()
                                         : static_cast<size_t>(args.number("--batch", 1));
+  if (!second_.empty() && module.task().second() == InputKind::image)
+    second_picture_ = read_picture(second_, module.task().alpha(), terminal_);
   if (folder_.ends_with(".wav")) single_ = std::exchange(folder_, "");
   if (!folder_.empty()) make_folders(folder_);
   if (journal_path_.empty()) return;
@@ -110,7 +112,7 @@ void Runner::pair(const std::vector<InputItem>& items) {
   const auto began = std::chrono::steady_clock::now();
   std::vector<Sample> samples;
   for (const InputItem& item : items)
-    samples.push_back(read_sample(item, module_.task().input(), terminal_));
+    samples.push_back(read_sample(item, module_.task().input(), terminal_, module_.task().alpha()));
   Outcome outcome;
   const InputItem both{InputItem::From::text, items[0].name + " | " + items[1].name, ""};
   outcome.item = &both;
@@ -159,8 +161,10 @@ Runner::Outcomes Runner::predict(std::span<const InputItem> items) const {
     outcomes[i].item = &items[i];
     Kept kept;
     try {
-      samples.push_back(read_sample(items[i], module_.task().input(), kept));
+      samples.push_back(
+          read_sample(items[i], module_.task().input(), kept, module_.task().alpha()));
       samples.back().text_b = second_;
+      samples.back().image_b = second_picture_;
       of_samples.push_back(&outcomes[i]);
     } catch (const Error& e) {
       outcomes[i].error = e;
@@ -168,8 +172,10 @@ Runner::Outcomes Runner::predict(std::span<const InputItem> items) const {
     outcomes[i].notes = std::move(kept.notes);
   }
   std::vector<json> results;
+  std::vector<Image> pictures;
   std::vector<Audio> sounds;
   RunOptions options = options_;
+  options.pictures = &pictures;
   options.sounds = &sounds;
   try {
     if (!samples.empty()) results = module_.task().predict(samples, options);
@@ -188,7 +194,8 @@ Runner::Outcomes Runner::predict(std::span<const InputItem> items) const {
                     {"module", module_.manifest().id()},
                     {"output", std::move(results[k])}};
     try {
-      write(samples[k], k < sounds.size() ? &sounds[k] : nullptr, outcome);
+      write(samples[k], k < pictures.size() ? &pictures[k] : nullptr,
+            k < sounds.size() ? &sounds[k] : nullptr, outcome);
     } catch (const Error& e) {
       if (e.code() == Code::unsupported) throw;  // the next would say the same
       outcome.error = e;
@@ -200,19 +207,27 @@ Runner::Outcomes Runner::predict(std::span<const InputItem> items) const {
 }
 
 /// What was made of the input, or the input with the result drawn on it, when somebody wants it.
-void Runner::write(const Sample& sample, const Audio* sound, Outcome& outcome) const {
+void Runner::write(const Sample& sample, const Image* picture, const Audio* sound,
+                   Outcome& outcome) const {
   if (folder_.empty() && single_.empty()) {
-    if (sound != nullptr && !lost_.exchange(true))
-      outcome.notes.emplace_back("the sound is not kept; --output FILE.wav or FOLDER writes it");
+    if ((picture != nullptr || sound != nullptr) && !lost_.exchange(true)) {
+      outcome.notes.emplace_back(
+          sound != nullptr ? "the sound is not kept; --output FILE.wav or FOLDER writes it"
+                           : "the picture is not kept; --output FOLDER writes it");
+    }
     return;
   }
   if (sound == nullptr && !single_.empty())
     fail(Code::unsupported, "--output ", single_, " is for a sound; this task makes none");
   std::string path = single_;
   if (path.empty()) path = files_.at(outcome.item) + (sound != nullptr ? ".wav" : ".png");
-  write_file(path, sound != nullptr
-                       ? encode_wav(*sound)
-                       : encode_png(module_.task().draw(sample, outcome.line.at("output"))));
+  if (sound != nullptr) {
+    write_file(path, encode_wav(*sound));
+  } else {
+    write_file(path, encode_png(picture != nullptr
+                                    ? *picture
+                                    : module_.task().draw(sample, outcome.line.at("output"))));
+  }
   outcome.line["file"] = path;
   outcome.notes.push_back("wrote " + path);
 }

@@ -42,7 +42,8 @@ class Runner {
   std::vector<InputItem> left(std::vector<InputItem> items);
   void name_files(const std::vector<InputItem>& items);
   Outcomes predict(std::span<const InputItem> items) const;
-  void write(const Sample& sample, const Audio* sound, Outcome& outcome) const;
+  void write(const Sample& sample, const Image* picture, const Audio* sound,
+             Outcome& outcome) const;
   void report(const Outcome& outcome);
   void summarize() const;
 
@@ -50,12 +51,13 @@ class Runner {
   Terminal& terminal_;
   bool json_, timing_, pair_;
   std::string second_, folder_, journal_path_;
+  Image second_picture_;  ///< --second of tasks that take a picture there
   RunOptions options_;
   size_t batch_ = 1;
   std::unique_ptr<Journal> journal_;
   std::map<const InputItem*, std::string> files_;  ///< where what is made of each goes, less ending
   std::string single_;                             ///< --output FILE.wav: the one file to write
-  mutable std::atomic<bool> lost_ = false;         ///< sounds were made that nobody keeps
+  mutable std::atomic<bool> lost_ = false;         ///< something was made that nobody keeps
   bool named_ = false;
   int worst_ = 0;
   size_t before_ = 0, done_ = 0, failed_ = 0;

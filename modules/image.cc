@@ -16,21 +16,27 @@ void ImageFile::check_size(int64_t width, int64_t height) const {
   }
 }
 
-Image ImageFile::make(int64_t width, int64_t height) const {
+Image ImageFile::make(int64_t width, int64_t height, bool has_alpha) const {
   check_size(width, height);
+  const int channels = has_alpha && alpha == Alpha::keep ? 4 : 3;
   Image image{.width = static_cast<int>(width),
               .height = static_cast<int>(height),
-              .channels = 3,
+              .channels = channels,
               .pixels = {}};
-  image.pixels.resize(static_cast<size_t>(width) * static_cast<size_t>(height) * 3);
+  image.pixels.resize(static_cast<size_t>(width) * static_cast<size_t>(height) *
+                      static_cast<size_t>(channels));
   return image;
 }
 
-void flatten_alpha(const uint8_t* rgba, uint8_t* rgb, size_t count, Alpha alpha) {
-  for (size_t i = 0; i < count; ++i, rgba += 4, rgb += 3) {
+void flatten_alpha(const uint8_t* rgba, uint8_t* out, size_t count, Alpha alpha) {
+  if (alpha == Alpha::keep) {
+    std::memcpy(out, rgba, 4 * count);
+    return;
+  }
+  for (size_t i = 0; i < count; ++i, rgba += 4, out += 3) {
     const int a = alpha == Alpha::drop ? 255 : rgba[3];
     for (int c = 0; c < 3; ++c)
-      rgb[c] = static_cast<uint8_t>((rgba[c] * a + 255 * (255 - a) + 127) / 255);
+      out[c] = static_cast<uint8_t>((rgba[c] * a + 255 * (255 - a) + 127) / 255);
   }
 }
 

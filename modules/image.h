@@ -20,7 +20,8 @@ struct Image {
   }
 };
 
-enum class Alpha { on_white, drop };
+/// keep: PNG and WebP with transparency have four channels, RGBA; in GIF it is drawn on white.
+enum class Alpha { on_white, drop, keep };
 
 /// JPEG, PNG, WebP, BMP, GIF or TIFF (first frame or page), judged by content. EXIF orientation
 /// applied, CMYK, palette, grey, 16-bit and alpha turned into RGB. Throws Code::refused naming

@@ -25,8 +25,8 @@ struct ImageFile {
   }
   /// Refuses sizes outside the limit; to be called before anything of that size is allocated.
   void check_size(int64_t width, int64_t height) const;
-  /// A checked RGB picture of zeros.
-  Image make(int64_t width, int64_t height) const;
+  /// A checked picture of zeros: RGB, or RGBA when it has transparency that is kept.
+  Image make(int64_t width, int64_t height, bool has_alpha = false) const;
 };
 
 Image decode_jpeg(const ImageFile& file);
@@ -36,8 +36,8 @@ Image decode_bmp(const ImageFile& file);
 Image decode_gif(const ImageFile& file);
 Image decode_tiff(const ImageFile& file);
 
-/// `count` RGBA pixels to RGB.
-void flatten_alpha(const uint8_t* rgba, uint8_t* rgb, size_t count, Alpha alpha);
+/// `count` RGBA pixels to RGB, or as they are where alpha is kept.
+void flatten_alpha(const uint8_t* rgba, uint8_t* out, size_t count, Alpha alpha);
 
 /// The orientation, 1 to 8, that an EXIF block (a TIFF header first) tells; 1 when it tells none
 /// that is valid.

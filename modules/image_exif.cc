@@ -47,16 +47,17 @@ Image upright(Image image, int orientation) {
   const bool swap = orientation >= 5;
   const bool back_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
   const bool back_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+  const auto channels = static_cast<size_t>(image.channels);
   Image out = image;
   if (swap) std::swap(out.width, out.height);
   for (int y = 0; y < out.height; ++y) {
     uint8_t* to = out.row(y);
-    for (int x = 0; x < out.width; ++x, to += 3) {
+    for (int x = 0; x < out.width; ++x, to += channels) {
       const int across = swap ? y : x, down = swap ? x : y;
       const uint8_t* from =
           image.row(back_y ? image.height - 1 - down : down) +
-          size_t{3} * static_cast<size_t>(back_x ? image.width - 1 - across : across);
-      for (int c = 0; c < 3; ++c) to[c] = from[c];
+          channels * static_cast<size_t>(back_x ? image.width - 1 - across : across);
+      for (size_t c = 0; c < channels; ++c) to[c] = from[c];
     }
   }
   return out;

@@ -118,7 +118,8 @@ class Reader {
       color[3] = i == transparent_ ? 0 : 255;
     }
     std::array<uint8_t, 3 * 256> rgb{};
-    flatten_alpha(colors.data(), rgb.data(), 256, file_.alpha);
+    flatten_alpha(colors.data(), rgb.data(), 256,
+                  file_.alpha == Alpha::drop ? Alpha::drop : Alpha::on_white);
     Image image = file_.make(gif_->SWidth, gif_->SHeight);
     for (size_t i = 0; i < canvas.size(); ++i)
       std::memcpy(&image.pixels[3 * i], &rgb[size_t{3} * canvas[i]], 3);

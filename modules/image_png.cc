@@ -110,8 +110,9 @@ Image decode_png(const ImageFile& file) {
     file.refuse("is a damaged PNG: ", png.message);
   };
   if (!png.header()) give_up();
-  Image image = file.make(png.width(), png.height());
+  file.check_size(png.width(), png.height());
   if (!png.start()) give_up();
+  Image image = file.make(png.width(), png.height(), png.has_alpha);
   const size_t line = static_cast<size_t>(image.width) * (png.has_alpha ? 4 : 3);
   // Passes of an interlaced picture fill the same rows again and again; alpha is taken out at the
   // end.

@@ -125,17 +125,18 @@ Image decode_tiff(const ImageFile& file) {
   // Asked for as it is stored: libtiff knows flips, not turns. Colours come multiplied by alpha.
   std::vector<uint32_t> raster(size_t{width} * height);
   if (lib.read(tiff.get(), width, height, raster.data(), orientation, 1) == 0) damaged();
-  Image image = file.make(width, height);
-  std::vector<uint8_t> rgba(4);
+  const bool sheer = std::any_of(raster.begin(), raster.end(),
+                                 [](uint32_t pixel) { return TIFFGetA(pixel) != 255; });
+  Image image = file.make(width, height, sheer);
   uint8_t* to = image.pixels.data();
   for (const uint32_t pixel : raster) {
     const uint32_t alpha = TIFFGetA(pixel);
-    const uint32_t colors[] = {TIFFGetR(pixel), TIFFGetG(pixel), TIFFGetB(pixel)};
-    for (const uint32_t color : colors) {
-      const uint32_t white = color + 255 - alpha;
+    for (const uint32_t color : {TIFFGetR(pixel), TIFFGetG(pixel), TIFFGetB(pixel)}) {
+      const uint32_t on_white = color + 255 - alpha;
       const uint32_t bare = alpha == 0 ? color : (color * 255 + alpha / 2) / alpha;
-      *to++ = static_cast<uint8_t>(std::min(file.alpha == Alpha::drop ? bare : white, 255U));
+      *to++ = static_cast<uint8_t>(std::min(file.alpha == Alpha::on_white ? on_white : bare, 255U));
     }
+    if (image.channels == 4) *to++ = static_cast<uint8_t>(alpha);
   }
   return upright(std::move(image), orientation);
 }

@@ -31,7 +31,7 @@ Image decode_webp(const ImageFile& file) {
     fail(Code::unsupported, printable(file.name),
          " is an animated WebP; save one frame of it as PNG");
   }
-  Image image = file.make(features.width, features.height);
+  Image image = file.make(features.width, features.height, features.has_alpha != 0);
   const auto pixels = static_cast<size_t>(image.width) * static_cast<size_t>(image.height);
   const int stride = image.width * (features.has_alpha != 0 ? 4 : 3);
   bool whole = false;

@@ -68,6 +68,7 @@ Program Module::bare_program(const std::string& name) const {
     if (spec.format == "paddle") {
       return import_paddle(files(), spec.file, spec.parameters ? spec.parameters->str() : "");
     }
+    if (spec.format == "ncnn") return import_ncnn(files(), spec.file, spec.parameters.value());
     const MappedFile file = files().open(spec.file);
     if (spec.format == "tflite") return import_tflite(file);
     const json config = network_config(files(), spec);
@@ -129,19 +130,22 @@ Sample example_sample(Module& module, const json& input) {
     const auto it = input.find(key);
     return it != input.end() && it->is_string() ? it->get<std::string>() : std::string();
   };
+  const auto picture = [&](const MappedFile& file, const std::string& name) {
+    return decode_image(file.text(), name, module.progress(), module.task().alpha());
+  };
   Sample sample;
-  const size_t pair = input.is_object() && !at("text_b").empty() ? 1 : 0;
-  if (input.is_object() && input.size() == 1 + pair && input.contains("text") &&
-      input["text"].is_string()) {
+  const size_t second = !at("text_b").empty() || !at("file_b").empty() ? 1 : 0;
+  const bool whole = input.is_object() && input.size() == 1 + second;
+  if (whole && !at("text_b").empty()) sample.text_b = at("text_b");
+  if (whole && !at("file_b").empty())
+    sample.image_b = picture(module.files().open(RelPath::parse(at("file_b"))), at("file_b"));
+  if (whole && input.contains("text") && input["text"].is_string()) {
     sample.name = sample.text = at("text");
-    sample.text_b = at("text_b");
-  } else if (input.is_object() && input.size() == 1 && !at("file").empty()) {
+  } else if (whole && !at("file").empty()) {
     sample.name = at("file");
     const MappedFile file = module.files().open(RelPath::parse(sample.name));
     switch (module.task().input()) {
-      case InputKind::image:
-        sample.image = decode_image(file.text(), sample.name, module.progress());
-        break;
+      case InputKind::image: sample.image = picture(file, sample.name); break;
       case InputKind::audio: sample.audio = decode_audio(file.text(), sample.name); break;
       case InputKind::video:
       case InputKind::file: sample.file = file; break;

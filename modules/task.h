@@ -32,6 +32,7 @@ struct Sample {
   Audio audio = {};                      ///< of tasks of sound, at the rate of its file
   MappedFile file = {};                  ///< of videos, decoded as they are watched, and of files
                                          ///< of any kind
+  Image image_b = {};                    ///< the second picture: the style of the first
 };
 
 enum class InputKind { text, image, audio, video, file };
@@ -42,7 +43,8 @@ struct RunOptions {
   int length = 0;          ///< generation: tokens at most; 0: as the module says
   double temperature = 0;  ///< generation: 0 takes the likeliest token each time
   uint64_t seed = 0;       ///< generation: of what is drawn when the temperature is not 0
-  /// Tasks that make sounds add theirs here, one a sample; null: nobody wants them.
+  /// Tasks that make pictures or sounds add them here, one a sample; null: nobody wants them.
+  std::vector<Image>* pictures = nullptr;
   std::vector<Audio>* sounds = nullptr;
 };
 
@@ -55,6 +57,10 @@ class Task {
  public:
   virtual ~Task() = default;
   virtual InputKind input() const = 0;
+  /// What goes with a sample where something does: text_b or image_b.
+  virtual InputKind second() const { return InputKind::text; }
+  /// What becomes of transparency when a picture for this task is decoded.
+  virtual Alpha alpha() const { return Alpha::on_white; }
   /// The "output" of the output contract, one a sample, in order. A sample's result does not depend
   /// on its neighbours. Called by any threads at once.
   virtual std::vector<json> predict(std::span<const Sample> samples, const RunOptions& options) = 0;

@@ -63,13 +63,16 @@ extern const Command run_command{
      {"--top", "number", "labels of a classification", "5"},
      {"--batch", "text", "inputs at a time; the module's own choice when it is left out"},
      {"--pair", "flag", "two texts: how similar they are"},
-     {"--second", "text", "goes with each input: the question to a text, the other text of a pair"},
+     {"--second", "text",
+      "goes with each input: the question to a text, the other text of a pair, the style of a "
+      "picture"},
      {"--length", "text",
       "of generated text: tokens at most; the module's own when it is left out"},
      {"--temperature", "text", "of generated text: 0 takes the likeliest token, 1 draws them", "0"},
      {"--seed", "number", "of generated text that is drawn", "0"},
      {"--output", "text",
-      "folder for pictures with the result drawn on them, or for sounds; FILE.wav for one sound"},
+      "folder for what is made: pictures, sounds, or the input with the result drawn on it; "
+      "FILE.wav for one sound"},
      {"--journal", "text",
       "keeps the results in this file; the same command goes on where it was stopped"},
      {"--device", "text", "cpu or reference", "cpu"},
