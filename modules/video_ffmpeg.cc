@@ -203,9 +203,10 @@ struct Video::Impl {
     lib.dict_set(&options, "format_whitelist", kinds, 0);
     const int opened = lib.format_open(&format, nullptr, nullptr, &options);
     lib.dict_free(&options);
-    if (opened < 0) refuse(opened, " is not a video that can be read");
-    if (const int found = lib.find_info(format, nullptr); found < 0)
-      refuse(found, " is not a video that can be read");
+    if (opened < 0 || lib.find_info(format, nullptr) < 0)
+      refuse(0,
+             " is not a video that can be read; wanted MP4 or MOV, Matroska or WebM, AVI, MPEG, ",
+             "FLV, Ogg, ASF or GIF, whole from its beginning");
     const AVCodec* decoder = nullptr;
     stream = lib.best_stream(format, AVMEDIA_TYPE_VIDEO, -1, -1, &decoder, 0);
     if (stream < 0 || decoder == nullptr) refuse(stream, " holds no pictures that can be decoded");
