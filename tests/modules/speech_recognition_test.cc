@@ -36,11 +36,25 @@ TEST_CASE("a spectrogram on Whisper's scale is faster-whisper's") {
   CHECK(silence == std::vector<float>(80, -1.5F));
 }
 
-TEST_CASE("mirrored frames of sounds shorter than a window are numbers") {
-  for (const size_t samples : {0, 1, 2, 3, 150}) {
-    for (const float x : MelSpectrogram({.mirrored = true})(std::vector<float>(samples, 0.5F)))
-      CHECK(std::isfinite(x));
+TEST_CASE("the mirror image of a steady sound is as steady, however short it is") {
+  for (const size_t samples : {0, 1, 2, 3, 150, 500}) {
+    INFO(samples);
+    const std::vector<float> got =
+        MelSpectrogram({.mirrored = true})(std::vector<float>(samples, 0.5F));
+    REQUIRE(got.size() == (1 + samples / 160) * 40);
+    for (size_t i = 0; i < got.size(); ++i) {
+      CHECK(std::isfinite(got[i]));
+      CHECK(got[i] == Approx(got[i % 40]).margin(1e-9));
+    }
   }
+}
+
+TEST_CASE("a sound that is its own mirror image has the same beginning and end") {
+  std::vector<float> sound = tone(16000, 321);
+  for (size_t i = 0; i < 160; ++i) sound[320 - i] = sound[i];
+  const std::vector<float> got = MelSpectrogram({.mirrored = true})(sound);
+  REQUIRE(got.size() == 3 * 40);
+  for (size_t i = 0; i < 40; ++i) CHECK(got[i] == Approx(got[80 + i]).epsilon(1e-5));
 }
 
 TEST_CASE("tokens of bytes become text") {
@@ -126,8 +140,11 @@ namespace {
 
 /// A language of three words and an end, 3, in which what follows depends on the last word alone.
 constexpr size_t words = 4;
-const float follows[words + 1][words] = {
-    {-1, -1, -2, -4}, {-3, -0.1F, -4, -4}, {-1, -2, -1, -0.5F}, {0, 0, 0, 0}, {-1, -1.1F, -3, -9}};
+const float follows[words + 1][words] = {{-2, -1, -0.5F, -4},
+                                         {-3, -0.1F, -4, -4},
+                                         {-1, -2, -1, -0.5F},
+                                         {0, 0, 0, 0},
+                                         {-1, -1.1F, -3, -9}};
 
 TokenRow search(size_t beams, size_t longest, size_t* most_branches = nullptr) {
   std::vector<int64_t> last;
@@ -137,6 +154,7 @@ TokenRow search(size_t beams, size_t longest, size_t* most_branches = nullptr) {
     if (most_branches) *most_branches = std::max(*most_branches, branches.size());
     logits.clear();
     for (const Branch& b : branches) {
+      if (beams == 2) CHECK(b.token != 3);  // of four candidates two go on
       const float* row = follows[b.token];
       logits.insert(logits.end(), row, row + words);
     }
@@ -165,15 +183,17 @@ double probability_of(const Ids& tokens, bool ended) {
 
 TEST_CASE("a search gives rows with the probabilities that they have") {
   const TokenRow greedy = search(1, 6);
-  CHECK(greedy.tokens == Ids{0, 0, 0, 0, 0, 0});
-  CHECK(greedy.log_probability == Approx(probability_of(greedy.tokens, false)));
-  size_t branches = 0;
-  const TokenRow wide = search(4, 6, &branches);
-  CHECK(branches == 4);
-  const double score = wide.log_probability / static_cast<double>(wide.tokens.size());
-  CHECK(wide.log_probability ==
-        Approx(probability_of(wide.tokens, wide.tokens.size() < 6)).margin(1e-6));
-  CHECK(score >= greedy.log_probability / 6);
+  CHECK(greedy.tokens == Ids{0, 2});
+  CHECK(greedy.log_probability == Approx(probability_of(greedy.tokens, true)));
+  for (const size_t beams : {size_t{2}, size_t{4}}) {
+    size_t branches = 0;
+    const TokenRow row = search(beams, 6, &branches);
+    CHECK(branches == beams);
+    CHECK(row.log_probability ==
+          Approx(probability_of(row.tokens, row.tokens.size() < 6)).margin(1e-6));
+    CHECK(row.log_probability / static_cast<double>(row.tokens.size()) >=
+          greedy.log_probability / 2);
+  }
   CHECK(search(2, 1).tokens == Ids{0});
   std::vector<float> bad(4, std::nanf(""));
   error_of(Code::numeric, [&] {
