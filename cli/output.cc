@@ -77,6 +77,12 @@ std::string output_text(const json& output) {
   }
   if (output.contains("colors"))
     return concat(output.at("width").dump(), " x ", output.at("height").dump(), "\n");
+  if (output.contains("mime")) {
+    return concat(score_text(output.at("score")), "  ",
+                  printable(output.at("label").get<std::string>()), "  ",
+                  printable(output["mime"].get<std::string>()), "  ",
+                  printable(output.at("description").get<std::string>()), "\n");
+  }
   if (output.contains("similarity")) return score_text(output["similarity"]) + "\n";
   if (output.contains("embedding")) return json_line(output["embedding"]);
   return json_line(output);
