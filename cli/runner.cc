@@ -92,7 +92,7 @@ int Runner::run(std::vector<InputItem> items) {
   // A thread for each batch is more than a team for one after the other: nothing waits for the
   // reading of files, and no step for the slowest of a team.
   const auto team = static_cast<size_t>(threads());
-  const size_t workers = std::clamp<size_t>(count, 1, team);
+  const size_t workers = timing_ ? 1 : std::clamp<size_t>(count, 1, team);
   set_threads(static_cast<int>(team / workers));
   Ahead<Outcomes> ahead(0, count, static_cast<int>(workers), 2 * workers, [&](size_t i) {
     return predict(

@@ -77,7 +77,7 @@ extern const Command run_command{
       "keeps the results in this file; the same command goes on where it was stopped"},
      {"--device", "text", "cpu or reference", "cpu"},
      {"--threads", "number", "0 means one a processor", "0"},
-     {"--timing", "flag", "adds the milliseconds of each input"},
+     {"--timing", "flag", "adds the milliseconds of each input; one batch after the other then"},
      {"--json", "flag", "one JSON object an input"},
      {"--input_text", "list", "texts, never taken as file names"},
      {"--input_path", "list", "pictures, sounds or videos"},
