@@ -1,6 +1,7 @@
 // ncnn networks: the layers of a .param file, one a line, with the import rules of
 // runtime/ops/ncnn_import.cc; their weights lie in the .bin file one after the other. Blobs of ncnn
 // are single pictures [C, H, W]; here they get a batch in front.
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -267,9 +268,14 @@ class Importer {
   void add_outputs() {
     for (const Blob& blob : blobs_) {
       if (blob.read) continue;
-      const Var own = apply("identity", {blob.var});
-      program_.rename(own.id, blob.name);
-      program_.outputs.push_back(own.id);
+      Var var = blob.var;
+      const auto& inputs = program_.inputs;
+      const bool input = std::find(inputs.begin(), inputs.end(), var.id) != inputs.end();
+      if (input || program_[var.id].name != blob.name) {  // it is another value's second name
+        var = apply("identity", {var});
+        program_.rename(var.id, blob.name);
+      }
+      program_.outputs.push_back(var.id);
     }
     if (program_.outputs.empty()) fail(Code::refused, "it has no layers");
   }

@@ -87,8 +87,7 @@ void pixel_shuffle(ImportNode& n) {
                   {"mode", std::string(mode == 0 ? "CRD" : "DCR")}}));
 }
 
-/// Nearest takes the pixel at i / scale; the others go by the middles of pixels and by the sizes,
-/// whatever the scales were.
+/// Nearest takes the pixel at i / scale; the others go by the middles of pixels.
 void interp(ImportNode& n) {
   const int64_t kind = n.attrs.i("kind", 0);
   if (kind < 1 || kind > 3) n.refuse("its resize type is ", kind);
@@ -100,7 +99,6 @@ void interp(ImportNode& n) {
               {"coordinate_transformation_mode", std::string(kind == 1 ? "asymmetric"
                                                              : corners ? "align_corners"
                                                                        : "half_pixel")}};
-  if (kind != 1) attrs.set("exact_ratio", int64_t{1});
   const int64_t height = n.attrs.i("height", 0), width = n.attrs.i("width", 0);
   if ((height == 0) != (width == 0)) n.refuse("only one side of its size is fixed");
   if (height != 0) {

@@ -36,6 +36,7 @@ TEST_CASE("layers of ncnn give ncnn's numbers") {
   const Tensor x = read_npy(MappedFile::open(data("x.npy")));
   const Tensor answers = read_npy(MappedFile::open(data("answers.npy")));
   REQUIRE(program.outputs.size() == 58);
+  CHECK(program[program.outputs[0]].name == "Convolution_3");
   for (const char* device : {"reference", "cpu"}) {
     const auto found = Session(program, {.device = device}).run({x});
     int64_t at = 0;
