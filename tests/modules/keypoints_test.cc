@@ -196,7 +196,7 @@ TEST_CASE("a picture's key points do not depend on its neighbours") {
   for (const char* name : {"face-mesh", "hand-landmarks", "pose-landmarks", "mtcnn"}) {
     const auto module = default_module(name, silent);
     std::vector<Sample> samples;
-    for (const json& example : module->manifest().examples)
+    for (const Example& example : module->manifest().examples)
       samples.push_back(example_sample(*module, example.input));
     samples.push_back({.name = "part", .text = {}, .image = {}});
     samples.back().image = crop(samples[0].image, 100, 20, 257, 31);
