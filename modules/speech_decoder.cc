@@ -34,6 +34,16 @@ SpeechDecoder::SpeechDecoder(Session& network, size_t beams)
     fail(Code::refused, "network 'decoder' has ", inputs_.size(), " inputs and ",
          program.outputs.size(), " outputs; wanted those of whisper-decoder");
   }
+  const auto declared = [&](size_t input) -> const Spec& {
+    return program[program.inputs[input]].declared;
+  };
+  if (const Shape& first = declared(past_input(0)).shape; first.rank() == 2) width_ = first[1];
+  for (size_t i = 0; i < 2 * layers_; ++i) {
+    const Spec& past = declared(past_input(i));
+    if (width_ < 1 || !(past == Spec{DType::f32, {-1, width_}}))
+      fail(Code::refused, "network 'decoder' takes ", past.str(),
+           " as keys or values of the past, wanted float32[?, width], one width for all");
+  }
 }
 
 std::span<float> SpeechDecoder::start(std::span<const Tensor> memory,
@@ -103,6 +113,12 @@ std::span<float> SpeechDecoder::run(std::span<const int64_t> ids, std::span<cons
   if (logits.dtype() != DType::f32 || logits.shape().rank() != 2 ||
       logits.shape()[0] != static_cast<int64_t>(beams_))
     fail(Code::refused, "network 'decoder' gives ", logits.spec().str(), ", wanted a row a token");
+  for (size_t i = 1; i < outputs_.size(); ++i) {
+    const Spec found = outputs_[i].spec(), wanted_spec{DType::f32, {count, width_}};
+    if (!(found == wanted_spec))
+      fail(Code::refused, "network 'decoder' gives keys or values of ", found.str(), ", wanted ",
+           wanted_spec.str());
+  }
   return {logits.data<float>(), static_cast<size_t>(logits.numel())};
 }
 
@@ -111,9 +127,8 @@ void SpeechDecoder::keep(size_t count) {
   for (size_t i = 0; i < 2 * layers_; ++i) {
     const Tensor& now = outputs_[1 + i];
     Tensor& past = inputs_[past_input(i)];
-    const int64_t width = now.shape().back();
-    std::copy_n(now.data<float>(), static_cast<int64_t>(count) * width,
-                past.data<float>() + static_cast<int64_t>(kept_) * width);
+    std::copy_n(now.data<float>(), static_cast<int64_t>(count) * width_,
+                past.data<float>() + static_cast<int64_t>(kept_) * width_);
   }
   kept_ += count;
 }
@@ -128,11 +143,9 @@ void SpeechDecoder::make_room(size_t count) {
   if (room == room_) return;
   for (size_t i = 0; i < 2 * layers_; ++i) {
     Tensor& past = inputs_[past_input(i)];
-    const Program& program = network_.program();
-    const int64_t width = program[program.inputs[past_input(i)]].declared.shape.back();
-    Tensor wider(DType::f32, {static_cast<int64_t>(room), width});
+    Tensor wider(DType::f32, {static_cast<int64_t>(room), width_});
     float* to = wider.data<float>();
-    if (kept_ > 0) to = std::copy_n(past.data<float>(), static_cast<int64_t>(kept_) * width, to);
+    if (kept_ > 0) to = std::copy_n(past.data<float>(), static_cast<int64_t>(kept_) * width_, to);
     std::fill(to, wider.data<float>() + wider.numel(), 0.0F);  // weighted with 0, so no NaN
     past = std::move(wider);
   }
@@ -149,10 +162,9 @@ void SpeechDecoder::forget_unused() {
     if (places[from] == kept_) continue;
     places[from] = used;
     for (size_t i = 0; i < 2 * layers_; ++i) {
-      const int64_t width = inputs_[past_input(i)].shape().back();
       float* data = inputs_[past_input(i)].data<float>();
-      std::copy_n(data + static_cast<int64_t>(from) * width, width,
-                  data + static_cast<int64_t>(used) * width);
+      std::copy_n(data + static_cast<int64_t>(from) * width_, width_,
+                  data + static_cast<int64_t>(used) * width_);
     }
     ++used;
   }

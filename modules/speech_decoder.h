@@ -35,6 +35,7 @@ class SpeechDecoder {
 
   Session& network_;
   size_t beams_, layers_;
+  int64_t width_ = 0;  ///< of a key and of a value
   std::vector<Tensor> inputs_, outputs_;
   std::vector<Path> paths_;     ///< what the branches of the latest step see, themselves included
   size_t kept_ = 0, room_ = 0;  ///< tokens kept, and for how many there is room

@@ -151,6 +151,8 @@ class SpeechRecognition final : public Task {
   std::optional<std::vector<int64_t>> search(SpeechDecoder& decoder, const Tensor& mel,
                                              const std::vector<int64_t>& said) {
     const std::vector<Tensor> heard = module_.network("encoder").run({mel});
+    if (heard.empty())
+      fail(Code::refused, module_.manifest().id(), ": the network 'encoder' gives nothing");
     std::vector<int64_t> prompt;
     if (!said.empty()) {
       prompt.push_back(before_token_);
