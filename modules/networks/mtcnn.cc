@@ -34,15 +34,14 @@ class Builder {
     return {&program_, program_.add_input("image", {DType::f32, {-1, 3, side, side}})};
   }
 
-  Var convolution(Var x, const std::string& name, Shape shape) {
-    const int64_t out = shape[0];
-    return conv(x, weights_.take(name + ".weight", shape), weights_.take(name + ".bias", {out}),
-                {});
+  Var convolution(Var x, const std::string& name, const Shape& shape) {
+    const Var weight = weights_.take(name + ".weight", shape);
+    return conv(x, weight, weights_.take(name + ".bias", {shape[0]}), {});
   }
 
   Var linear(Var x, const std::string& name, int64_t out, int64_t in) {
-    return matmul(x, weights_.take(name + ".weight", {out, in}),
-                  weights_.take(name + ".bias", {out}), false, true);
+    const Var weight = weights_.take(name + ".weight", {out, in});
+    return matmul(x, weight, weights_.take(name + ".bias", {out}), false, true);
   }
 
   Var prelu(Var x, int number, int64_t channels) {
