@@ -29,7 +29,7 @@ TEST_CASE("files of any kind are told as the package tells them") {
   const Row rows[] = {{"", "empty", "undefined"},
                       {"a", "txt", "undefined"},
                       {"\xff\xfe", "unknown", "undefined"},
-                      {"        x        ", "txt", "undefined"},
+                      {"        x        ", "txt", "txt"},
                       {blank + "hello", "txt", "undefined"},
                       {std::string(100, '\0'), "unknown", "stlbinary"},
                       {"#!/bin/sh\necho hi\n", "shell", "shell"},
