@@ -128,22 +128,29 @@ std::optional<Prepared> prepare_conv_transpose(const OpCall& call, std::span<con
   const Window window = conv_transpose_window(call.attrs, spatial(x), spatial(w));
   if (!transposed_windows(window, x, y, win)) return {};
   const auto f32 = memory::data_type::f32;
-  const memory::desc src = desc_of(in[0].spec, image_layout(x));
-  const memory::desc dst = desc_of(out[0], image_layout(y));
   const memory::desc weights(weight_dims(w, 1, true), f32, memory::format_tag::any);
   const memory::desc bias_desc = bias ? plain_desc({y[1]}) : memory::desc();
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const dnnl::deconvolution_forward::desc desc(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, src, weights,
-      bias_desc, dst, win.strides, win.dilations, win.begin, win.end);
-  const dnnl::deconvolution_forward::primitive_desc pd(desc, attr, engine());
   // In memory the weights are [I, O, k…]; oneDNN counts them as [O, I, k…].
   memory::dims strides(w.rank());
   for (size_t i = 0; i < w.rank(); ++i) strides[i] = w.numel(i + 1, w.rank());
   std::swap(strides[0], strides[1]);
   const memory::desc plain(weights.dims(), f32, strides);
-  return prepared<dnnl::deconvolution_forward>(pd, in, plain, -1);
+  const auto made = [&](bool in_blocks) {
+    const memory::desc src = desc_of(in[0].spec, in_blocks ? image_layout(x) : nullptr);
+    const memory::desc dst = desc_of(out[0], in_blocks ? image_layout(y) : nullptr);
+    const dnnl::deconvolution_forward::desc desc(
+        dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, src, weights,
+        bias_desc, dst, win.strides, win.dilations, win.begin, win.end);
+    const dnnl::deconvolution_forward::primitive_desc pd(desc, attr, engine());
+    return prepared<dnnl::deconvolution_forward>(pd, in, plain, -1);
+  };
+  // For wide windows and strides on blocks oneDNN has only its reference loops, a thousand times
+  // slower than its products on plain rows.
+  Prepared p = made(true);
+  if (p.how.starts_with("ref")) p = made(false);
+  return p;
 }
 
 }  // namespace hub::onednn
