@@ -90,6 +90,10 @@ std::vector<OpCase> reduce_cases() {
   for (std::string_view op : {"reduce_mean", "reduce_sum", "reduce_max", "reduce_l2"}) {
     c.push_back({op, {}, {noise({2, 5, 7, 9}), i({2, 3})}, {}});
     c.push_back({op, drop, {noise({2, 5, 33}), i({-1})}, {}});
+    c.push_back({op, drop, {noise({3, 777}), i({1})}, {}});
+    c.push_back({op, drop, {noise({2, 37, 300}), i({1})}, {}});
+    c.push_back({op, keep, {noise({100, 1, 5}), i({0})}, {}});
+    c.push_back({op, keep, {noise({3, 4, 5}), i({0, 2})}, {}});
   }
   return c;
 }

@@ -31,5 +31,8 @@ void binary_rows(Binary op, const Walk<2>& walk, const float* a, const float* b,
 /// y = x * scale + shift with [groups, block] numbers, group = n * blocks + b, repeated a picture.
 void affine_channel(const float* x, const float* scale, const float* shift, float* y,
                     int64_t images, int64_t blocks, int64_t pixels, int64_t block);
+/// x [outer, count, inner] summed over the middle, times `scale`: y [outer, inner].
+void middle_sums(const float* x, float* y, int64_t outer, int64_t count, int64_t inner,
+                 double scale);
 
 }  // namespace hub::onednn
