@@ -2,7 +2,9 @@
 // made of them is put to use.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -37,6 +39,23 @@ struct OneFile final : Files {
   MappedFile open(const RelPath&) const override { return MappedFile::of(std::string(bytes)); }
   bool has(const RelPath&) const override { return true; }
   std::string_view bytes;
+};
+
+/// A file called "first" and, under every other name, a second one, out of one input: the length of
+/// the first (two bytes, little-endian), the first, the second.
+struct TwoFiles final : Files {
+  explicit TwoFiles(std::string_view input) {
+    uint16_t length = 0;
+    std::memcpy(&length, input.data(), std::min(input.size(), sizeof length));
+    input.remove_prefix(std::min(input.size(), sizeof length));
+    first = input.substr(0, length);
+    second = input.substr(first.size());
+  }
+  MappedFile open(const RelPath& path) const override {
+    return MappedFile::of(std::string(path.str() == "first" ? first : second));
+  }
+  bool has(const RelPath&) const override { return true; }
+  std::string_view first, second;
 };
 
 /// Text and bytes of the program and back, the passes, and a run on small inputs by the reference
