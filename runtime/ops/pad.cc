@@ -2,6 +2,8 @@
 // when axes is absent), then those behind; negative ones take away. `mode` is "constant" (value,
 // 0), "edge", "reflect" (without repeating the border) or "wrap". pad_grad(dy, like, pads, axes?)
 // adds each element of dy to where in something shaped like `like` pad had read it.
+#include "runtime/ops/pad.h"
+
 #include <algorithm>
 
 #include "runtime/ops/grad.h"
@@ -79,20 +81,10 @@ template <class F>
 void each_padded(const Call& call, const Shape& from, const Shape& to, size_t pads, size_t axes_at,
                  F f) {
   if (to.numel() == 0) return;
-  const auto mode = call.attrs.s("mode", "constant");
   std::vector<int64_t> axes;
   if (call.has(axes_at)) axes = call.x(axes_at).to_ints();
-  const auto begins =
-      begins_and_ends(from, call.x(pads).to_ints(), call.has(axes_at) ? &axes : nullptr).first;
-  const Strides strides = strides_of(from);
-  // For each dimension and position of the result: the offset in x, or -1.
-  std::array<std::vector<int64_t>, Shape::max_rank> offsets;
-  for (size_t d = 0; d < to.rank(); ++d) {
-    for (int64_t i = 0; i < to[d]; ++i) {
-      const int64_t at = source(i - begins[d], from[d], mode);
-      offsets[d].push_back(at < 0 ? -1 : at * strides[d]);
-    }
-  }
+  PadOffsets offsets = pad_offsets(call.attrs, from, to, call.x(pads).to_ints(),
+                                   call.has(axes_at) ? &axes : nullptr);
   const size_t last = to.rank() == 0 ? 0 : to.rank() - 1;
   if (to.rank() == 0) offsets[0] = {0};
   Counts index{};
@@ -233,6 +225,21 @@ void onnx_center_crop_pad(ImportNode& n) {
 }
 
 }  // namespace
+
+PadOffsets pad_offsets(const Attrs& attrs, const Shape& from, const Shape& to,
+                       const std::vector<int64_t>& pads, const std::vector<int64_t>* axes) {
+  const auto mode = attrs.s("mode", "constant");
+  const auto begins = begins_and_ends(from, pads, axes).first;
+  const Strides strides = strides_of(from);
+  PadOffsets offsets;
+  for (size_t d = 0; d < to.rank(); ++d) {
+    for (int64_t i = 0; i < to[d]; ++i) {
+      const int64_t at = source(i - begins[d], from[d], mode);
+      offsets[d].push_back(at < 0 ? -1 : at * strides[d]);
+    }
+  }
+  return offsets;
+}
 
 extern const OpDef pad_op = {
     .name = "pad",

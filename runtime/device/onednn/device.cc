@@ -174,6 +174,7 @@ const std::map<std::string_view, Prepare>& table() {
         {"attention", prepare_attention},
         {"softmax", prepare_softmax},
         {"layer_norm", prepare_layer_norm},
+        {"pad", prepare_pad},
         {"reduce_mean", prepare_reduce},
         {"reduce_sum", prepare_reduce},
         {"batch_norm", prepare_batch_norm},

@@ -88,6 +88,7 @@ std::optional<Prepared> prepare_softmax(const OpCall&, std::span<const Operand>,
                                         std::span<const Spec>);
 std::optional<Prepared> prepare_layer_norm(const OpCall&, std::span<const Operand>,
                                            std::span<const Spec>);
+std::optional<Prepared> prepare_pad(const OpCall&, std::span<const Operand>, std::span<const Spec>);
 std::optional<Prepared> prepare_reduce(const OpCall&, std::span<const Operand>,
                                        std::span<const Spec>);
 std::optional<Prepared> prepare_batch_norm(const OpCall&, std::span<const Operand>,
