@@ -144,7 +144,7 @@ NamedTensors read_npz(const MappedFile& file, const Found& members) {
   NamedTensors tensors;
   for (const auto& [name, bytes] : members) {
     if (!name.ends_with(ending)) continue;
-    within(concat("array '", printable(name), "'"), [&, &bytes = bytes] {
+    within(concat("array '", printable(name), "'"), [&, &name = name, &bytes = bytes] {
       tensors.emplace(name.substr(0, name.size() - ending.size()), read_npy(bytes, file.owner()));
     });
   }
