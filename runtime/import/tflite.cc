@@ -137,7 +137,10 @@ class Importer {
   FlatTable tensor(int32_t id, const FlatTable& graph) const {
     if (id < 0 || static_cast<size_t>(id) >= tensors_.size())
       fail(Code::refused, "tensor ", id, " of ", tensors_.size());
-    return graph.element(tensors_, static_cast<size_t>(id));
+    const FlatTable t = graph.element(tensors_, static_cast<size_t>(id));
+    if (!valid_utf8(t.text(3)))
+      fail(Code::refused, "the name of tensor ", id, " is not valid UTF-8");
+    return t;
   }
 
   static Spec spec_of(const FlatTable& t) {

@@ -74,4 +74,16 @@ TEST_CASE("a sparse tensor that would fill the memory is refused before it is ma
                     Catch::Matchers::Contains("256 times the file's size"));
 }
 
+TEST_CASE("names of TensorFlow Lite are text") {
+  std::string bytes = read_file(data("operators.tflite"));
+  const Program program = import_file(data("operators.tflite"));
+  const std::string name = program[program.inputs[0]].name;
+  const std::string before = {static_cast<char>(name.size()), 0, 0, 0};  // its length
+  const size_t at = bytes.find(before + name + '\0');
+  REQUIRE(at != std::string::npos);
+  bytes[at + before.size()] = '\xff';
+  CHECK_THROWS_WITH(import_tflite(MappedFile::of(std::move(bytes))),
+                    Catch::Matchers::Contains("is not valid UTF-8"));
+}
+
 }  // namespace hub
