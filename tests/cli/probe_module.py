@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes manifest.json and recipe.json of the probe module in this folder: the mean of each channel, three labels."""
+"""Writes manifest.json and recipe.json of the probe module in this folder: the mean of each channel, three labels; with an
+example.txt, which is no picture, that as its example."""
 import hashlib
 import json
 import os
 
-files = [name for name in ("probe.onnx", "labels.txt") if os.path.exists(name)]
+files = [name for name in ("probe.onnx", "labels.txt", "example.txt") if os.path.exists(name)]
 
 
 def entry(name):
@@ -20,6 +21,8 @@ manifest = {
                    "scale": [1 / 58.395, 1 / 57.12, 1 / 57.375], "channels": "rgb"},
     "postprocess": {"labels": "labels.txt", "softmax": False},
 }
+if "example.txt" in files:
+    manifest["examples"] = [{"input": {"file": "example.txt"}, "output": []}]
 recipe = {"schema": 1, "packages": [], "files": [{"path": n, "beside": n} for n in files]}
 json.dump(manifest, open("manifest.json", "w"))
 json.dump(recipe, open("recipe.json", "w"))
