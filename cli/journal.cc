@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ctime>
@@ -32,9 +31,6 @@ Journal::Journal(const std::string& path, const json& maker)
       fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666)) {
   if (fd_ < 0) fail_errno("cannot open the journal", path);
   try {
-    struct stat status {};
-    if (::fstat(fd_, &status) != 0) fail_errno("cannot look at", path);
-    if (!S_ISREG(status.st_mode)) fail(Code::refused, path, " is not a file");
     if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       fail(Code::busy, "another process writes the journal ", path);
     read(maker);

@@ -116,9 +116,7 @@ void Runner::pair(const std::vector<InputItem>& items) {
   Outcome outcome;
   const InputItem both{InputItem::From::text, items[0].name + " | " + items[1].name, ""};
   outcome.item = &both;
-  outcome.line = {{"input", both.name},
-                  {"module", module_.manifest().id()},
-                  {"output", module_.task().predict(samples, options_).at(0)}};
+  outcome.line = line_of(both, module_.task().predict(samples, options_).at(0));
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   outcome.ms = took.count() / 2;
   report(outcome);
@@ -149,6 +147,10 @@ void Runner::name_files(const std::vector<InputItem>& items) {
     for (int n = 2; !taken.insert(path).second; ++n) path = concat(begin, "-", n);
     files_[&item] = path;
   }
+}
+
+json Runner::line_of(const InputItem& item, json output) const {
+  return {{"input", item.name}, {"module", module_.manifest().id()}, {"output", std::move(output)}};
 }
 
 /// Called by several threads at once.
@@ -190,9 +192,7 @@ Runner::Outcomes Runner::predict(std::span<const InputItem> items) const {
   }
   for (size_t k = 0; k < results.size(); ++k) {
     Outcome& outcome = *of_samples[k];
-    outcome.line = {{"input", outcome.item->name},
-                    {"module", module_.manifest().id()},
-                    {"output", std::move(results[k])}};
+    outcome.line = line_of(*outcome.item, std::move(results[k]));
     try {
       write(samples[k], k < pictures.size() ? &pictures[k] : nullptr,
             k < sounds.size() ? &sounds[k] : nullptr, outcome);

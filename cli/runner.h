@@ -41,6 +41,7 @@ class Runner {
   void pair(const std::vector<InputItem>& items);
   std::vector<InputItem> left(std::vector<InputItem> items);
   void name_files(const std::vector<InputItem>& items);
+  json line_of(const InputItem& item, json output) const;
   Outcomes predict(std::span<const InputItem> items) const;
   void write(const Sample& sample, const Image* picture, const Audio* sound,
              Outcome& outcome) const;

@@ -6,17 +6,15 @@
 #include "base/error.h"
 #include "modules/wordpiece.h"
 #include "tests/modules/default_module.h"
+#include "tests/modules/text_sample.h"
+#include "tests/notes.h"
 
 using namespace hub;
 using Vector = std::vector<double>;
 
 namespace {
 
-struct Notes final : Progress {
-  std::string text;
-  void update(std::string_view, uint64_t, uint64_t) override {}
-  void note(std::string_view message) override { text += message; }
-} notes;
+Notes notes;
 
 Module& minilm() {
   static const auto module = default_module("minilm-l6", notes);
@@ -24,12 +22,6 @@ Module& minilm() {
 }
 
 json goldens() { return json::parse(read_file(HUB_SOURCE_DIR "/tests/data/text/minilm.json")); }
-
-Sample text_sample(const std::string& text) {
-  Sample sample;
-  sample.name = sample.text = text;
-  return sample;
-}
 
 std::vector<Vector> embed(const std::vector<std::string>& texts) {
   std::vector<Sample> samples;

@@ -5,18 +5,13 @@
 
 #include "tests/error_of.h"
 #include "tests/modules/default_module.h"
+#include "tests/modules/text_sample.h"
 
 using namespace hub;
 
 namespace {
 
 Silent silent;
-
-Sample text_sample(const std::string& text) {
-  Sample sample;
-  sample.name = sample.text = text;
-  return sample;
-}
 
 /// Symbols with blanks between.
 std::string said(const json& output) {

@@ -4,16 +4,11 @@
 
 #include "base/error.h"
 #include "tests/modules/media.h"
+#include "tests/notes.h"
 
 using namespace hub;
 
 namespace {
-
-struct Notes final : Progress {
-  std::string text;
-  void update(std::string_view, uint64_t, uint64_t) override {}
-  void note(std::string_view message) override { text += message; }
-};
 
 std::string refusal(const std::string& bytes, const std::string& name,
                     int64_t max_pixels = 89'478'485) {

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "modules/image.h"
 #include "runtime/import/import.h"
+#include "tests/notes.h"
 
 namespace hub {
 namespace {
@@ -13,12 +14,6 @@ namespace {
 std::string data(const std::string& name) {
   return std::string(HUB_SOURCE_DIR "/tests/data/tiff/") + name;
 }
-
-struct Notes final : Progress {
-  std::string text;
-  void update(std::string_view, uint64_t, uint64_t) override {}
-  void note(std::string_view message) override { text += message; }
-};
 
 constexpr const char* names[] = {"01_raw",     "02_lzw",    "03_deflate", "04_grey",   "05_fax",
                                  "06_palette", "07_cmyk",   "08_alpha",   "09_grey16", "12_turned",

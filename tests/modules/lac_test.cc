@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "modules/lac_segment.h"
 #include "tests/modules/default_module.h"
+#include "tests/modules/text_sample.h"
 
 using namespace hub;
 using Strings = std::vector<std::string>;
@@ -30,12 +31,6 @@ Strings pieces(const LacSegmenter& segmenter, std::string_view text) {
 }
 
 json goldens() { return json::parse(read_file(HUB_SOURCE_DIR "/tests/data/text/lac.json")); }
-
-Sample text_sample(const std::string& text) {
-  Sample sample;
-  sample.name = sample.text = text;
-  return sample;
-}
 
 json analyse(Module& module, const std::string& text) {
   return module.task().predict(std::vector{text_sample(text)}, {}).at(0)["words"];

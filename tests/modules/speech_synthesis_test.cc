@@ -10,6 +10,7 @@
 #include "tests/error_of.h"
 #include "tests/modules/default_module.h"
 #include "tests/modules/media.h"
+#include "tests/modules/text_sample.h"
 
 using namespace hub;
 
@@ -22,12 +23,6 @@ std::string spoken(const std::string& text) {
   for (const std::u32string& sentence : phonemes_of(text, "en-us"))
     all += (all.empty() ? "" : "|") + encode_utf8(sentence);
   return all;
-}
-
-Sample said(const std::string& text) {
-  Sample sample;
-  sample.name = sample.text = text;
-  return sample;
 }
 
 std::vector<Audio> sounds_of(Module& module, std::vector<Sample> samples) {
@@ -145,7 +140,8 @@ TEST_CASE("the network of piper-joe gives the golden's wave") {
 
 TEST_CASE("piper-joe says the same thing alone, together and again") {
   const auto module = default_module("piper-joe", silent);
-  const std::vector<Sample> texts{said("Two words."), said("One"), said("Two words.")};
+  const std::vector<Sample> texts{text_sample("Two words."), text_sample("One"),
+                                  text_sample("Two words.")};
   const std::vector<Audio> together = sounds_of(*module, texts);
   REQUIRE(together.size() == 3);
   CHECK(together[0].samples == together[2].samples);
@@ -156,6 +152,6 @@ TEST_CASE("piper-joe says the same thing alone, together and again") {
     for (const float v : sound.samples) peak = std::max(peak, std::fabs(v));
     CHECK(peak == Approx(1));
   }
-  CHECK_THAT(error_of(Code::refused, [&] { sounds_of(*module, {said("?")}); }),
+  CHECK_THAT(error_of(Code::refused, [&] { sounds_of(*module, {text_sample("?")}); }),
              Catch::Contains("nothing to say"));
 }

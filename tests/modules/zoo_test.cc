@@ -4,18 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/modules/default_module.h"
+#include "tests/modules/text_sample.h"
 
 using namespace hub;
 
 namespace {
 
 Silent silent;
-
-Sample text_sample(const std::string& text) {
-  Sample sample;
-  sample.name = sample.text = text;
-  return sample;
-}
 
 double similarity(Module& module, const std::string& a, const std::string& b) {
   const std::vector<Sample> samples{text_sample(a), text_sample(b)};

@@ -7,7 +7,7 @@
 #include "runtime/import/import.h"
 #include "runtime/runtime.h"
 #include "tests/error_of.h"
-#include "tests/runtime/plain_run.h"
+#include "tests/runtime/answers.h"
 
 namespace hub {
 namespace {
@@ -37,19 +37,7 @@ TEST_CASE("layers of ncnn give ncnn's numbers") {
   const Tensor answers = read_npy(MappedFile::open(data("answers.npy")));
   REQUIRE(program.outputs.size() == 58);
   CHECK(program[program.outputs[0]].name == "Convolution_3");
-  for (const char* device : {"reference", "cpu"}) {
-    const auto found = Session(program, {.device = device}).run({x});
-    int64_t at = 0;
-    for (size_t i = 0; i < found.size(); ++i) {
-      CAPTURE(device, program[program.outputs[i]].name);
-      REQUIRE(at + found[i].numel() <= answers.numel());
-      const Tensor wanted(DType::f32, found[i].shape(), answers.owner(),
-                          answers.data<float>() + at);
-      CHECK(difference(found[i], wanted) < 1e-5);
-      at += found[i].numel();
-    }
-    CHECK(at == answers.numel());
-  }
+  check_answers(program, x, answers);
 }
 
 TEST_CASE("what ncnn's importer does not know is refused by its name") {
